@@ -56,6 +56,13 @@ class Timed(Fake):
         finally:
             os.rmdir("busy")
 
+class Doubtful(Fake):
+    name = "doubtful"
+    def execute(self, scenario, trace, progress):
+        busy = f"the CPUs were busy for {90 + scenario.seed} % of the time"
+        about = {"runner": self.name, "host": {"kernel": "9.9"}, "warnings": [busy]}
+        return Result(runner("sim").execute(scenario, trace, progress), about)
+
 class Choosy(Fake):
     name = "choosy"
     def refuse(self, scenario, trace):

@@ -49,6 +49,14 @@ def test_what_runs_in_no_time_of_its_own_has_the_rows_of_single_runs(fake: Path)
     )
 
 
+def test_warnings_that_differ_in_numbers_are_one(fake: Path, fullpipe: Fullpipe) -> None:
+    out = ("--out", str(fake / "out"), "--on", "own_runners:Doubtful")
+    done = fullpipe("sweep", "cubic", "--duration", "1s", "--repeat", "3", *out)
+    assert done.returncode == 0, done.stderr
+    said = "warning (doubtful, 3 runs): the CPUs were busy for 91 to 93 % of the time"
+    assert said in done.stdout + done.stderr
+
+
 def test_on_a_clock_runs_go_one_at_a_time_and_points_take_turns(fake: Path) -> None:
     sweep = package.sweep(SCENARIO, AXES, repeat=6, out=fake / "out", on=TIMED)
     runs = sweep.frame().filter(flow_index=0).sort("order")

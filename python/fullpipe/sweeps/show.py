@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from fullpipe.sweeps.dataset import Sweep
 
 _MOST_LINES = 60
+_NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?")
+"""A number of a warning, which is no part of a name."""
 _ALWAYS = ("goodput_bps", "queue_delay_s.mean", "retransmits")
 
 
@@ -135,25 +138,46 @@ def facts(sweep: Sweep, plan: SweepPlan, runs: int, packets: int, wall_s: float)
 
 
 def warnings(sweep: Sweep) -> Iterator[str]:
-    """Yields each warning, with the number of runs that have it."""
+    """Yields each kind of warning, with the number of runs that have it."""
     for (runner, warning), count in warned(sweep).most_common():
         yield f"warning ({runner}, {_count(count, 'run')}): {warning}"
 
 
 def warned(sweep: Sweep) -> Counter[tuple[str, str]]:
-    """Returns the number of runs that have a warning, by runner and warning."""
+    """Returns the number of runs with a warning, by runner and warning; warnings differ in more than their numbers."""
     rows = sweep.scan()
     if "warnings" not in rows.collect_schema():
         return Counter()
     each = (
         rows.filter(pl.col("warnings") != "")
-        .unique(["point", "seed", "runner"])
-        .select("runner", "warnings")
+        .select("point", "seed", "runner", "warnings")
+        .unique()
+        .sort(pl.all())
         .collect()
     )
+    kinds: dict[tuple[str, str], dict[str, set[tuple[int, int]]]] = {}
+    for point, seed, runner, joined in each.iter_rows():
+        for warning in joined.split("; "):
+            kind = kinds.setdefault((runner, _NUMBER.sub("", warning)), {})
+            kind.setdefault(warning, set()).add((point, seed))
     return Counter(
-        (runner, warning) for runner, joined in each.iter_rows() for warning in joined.split("; ")
+        {
+            (runner, _as_one(list(texts))): len(set().union(*texts.values()))
+            for (runner, _), texts in kinds.items()
+        }
     )
+
+
+def _as_one(texts: Sequence[str]) -> str:
+    """Returns a text for texts that differ in their numbers only, with the ranges of these."""
+    columns = zip(*map(_NUMBER.findall, texts), strict=True)
+    ranges = iter([(min(each, key=float), max(each, key=float)) for each in columns])
+
+    def ranged(_: re.Match[str]) -> str:
+        least, most = next(ranges)
+        return least if least == most else f"{least} to {most}"
+
+    return _NUMBER.sub(ranged, texts[0])
 
 
 def _header(key: str) -> str:

@@ -141,6 +141,30 @@ def test_a_transfer_has_a_completion_time_and_ends_the_run(folder: Path) -> None
     assert sorted(file.name for file in left.iterdir()) == ["SHA256SUMS", "client.out", "left.qlog"]
 
 
+def test_a_full_receive_buffer_is_a_warning(folder: Path) -> None:
+    sends = """import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as of:
+    of.bind(("0.0.0.0", int(sys.argv[1])))
+    _, client = of.recvfrom(100)
+    for _ in range(100):
+        of.sendto(bytes(1000), client)
+    of.recvfrom(100)
+"""
+    takes = """import socket, sys, time
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as of:
+    of.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    of.sendto(b"now", (sys.argv[1], int(sys.argv[2])))
+    time.sleep(1)
+"""
+    file = scenario(folder, own(folder, sends, takes))
+    done = fullpipe(
+        "run", file, "--on=kernel", "--programs", "--json", "--set", "path.buffer=200kB"
+    )
+    (warning,) = [it for it in json.loads(done.stdout)["warnings"] if "receive buffer" in it]
+    dropped = int(warning.split()[0])
+    assert 80 < dropped < 100, "all but a few of 100"
+
+
 def test_a_file_runs_no_commands_by_itself(folder: Path) -> None:
     mark = folder / "ran"
     file = scenario(folder, program(f"touch {mark}", "true"))

@@ -44,6 +44,8 @@ pub struct End {
     devices: File,
     /// Tables of the namespace's sockets.
     tables: Vec<File>,
+    /// Counters of the namespace's protocols.
+    protocols: Option<File>,
 }
 
 const PREFIX: u32 = 30;
@@ -83,12 +85,14 @@ impl End {
             .filter_map(|file| open(file).ok())
             .collect();
         let (netns, devices) = (open("ns/net")?, open("net/dev")?);
+        let protocols = open("net/snmp").ok();
         Ok(End {
             address,
             netns: Arc::new(netns.into()),
             tun: Arc::new(tun),
             devices,
             tables,
+            protocols,
         })
     }
 
@@ -176,6 +180,25 @@ impl End {
             dropped.unwrap_or(0)
         } else {
             0
+        }
+    }
+
+    /// Returns the number of UDP packets that arrived, and that the kernel dropped because the buffer of
+    /// their socket was full.
+    pub fn unread(&mut self) -> u64 {
+        let mut text = String::new();
+        let read = self
+            .protocols
+            .as_mut()
+            .map(|file| file.rewind().and_then(|()| file.read_to_string(&mut text)));
+        // A line of names precedes the line of values.
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp:"));
+        let (names, values) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
+        let mut pairs = names.split_whitespace().zip(values.split_whitespace());
+        let errors = pairs.find(|(name, _)| *name == "RcvbufErrors");
+        match read {
+            Some(Ok(_)) => errors.map_or(0, |(_, value)| value.parse().unwrap_or(0)),
+            _ => 0,
         }
     }
 

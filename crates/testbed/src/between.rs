@@ -74,6 +74,7 @@ pub fn between<T: Tap, R>(
     let links = path.summaries(fullpipe_units::Time::ZERO + scenario.duration);
     // A simulated clock knows no load.
     let busy = if bed.simulated { 0.0 } else { busy };
+    let unread = bed.near.unread() + bed.far.unread();
     let host = facts::host(&timeliness, busy);
     (
         result,
@@ -81,7 +82,7 @@ pub fn between<T: Tap, R>(
             tap,
             links,
             host,
-            warnings: warnings(timeliness, busy),
+            warnings: warnings(timeliness, busy, unread),
         },
     )
 }
@@ -94,14 +95,19 @@ impl Drop for Stopper<'_> {
     }
 }
 
-fn warnings(timeliness: Timeliness, busy: f64) -> Vec<String> {
+fn warnings(timeliness: Timeliness, busy: f64, unread: u64) -> Vec<String> {
     let saturated = format!(
         "the CPUs were busy for {:.0} % of the time: use a slower path or a quieter machine",
         busy * 100.0
+    );
+    let full = format!(
+        "{unread} UDP packets arrived and were dropped, since the receive buffer of their socket was full: \
+         let the program set SO_RCVBUF, raise net.core.rmem_default, or use a slower path"
     );
     timeliness
         .doubts
         .into_iter()
         .chain((busy > SATURATED).then_some(saturated))
+        .chain((unread > 0).then_some(full))
         .collect()
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import sys
+from socket import SO_RCVBUF, SOL_SOCKET
 from typing import Any
 
 from aioquic.asyncio import QuicConnectionProtocol, connect
@@ -12,6 +13,8 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamDataReceived
 
 WINDOW = 1 << 26
+BUFFER = 1 << 22
+"""Receive buffer of the socket, bytes; the kernel's limit is net.core.rmem_max."""
 
 
 class Taker(QuicConnectionProtocol):
@@ -44,6 +47,8 @@ async def main(address: str, port: int, size: str) -> None:
     async with connect(
         address, port, configuration=configuration, create_protocol=Taker
     ) as connection:
+        socket = connection._transport.get_extra_info("socket")
+        socket.setsockopt(SOL_SOCKET, SO_RCVBUF, BUFFER)
         connection._quic.send_stream_data(
             connection._quic.get_next_available_stream_id(), size.encode(), end_stream=True
         )

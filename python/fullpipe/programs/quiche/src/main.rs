@@ -13,12 +13,15 @@ use std::time::{Duration, Instant};
 
 use quiche::{Config, Connection, ConnectionId, RecvInfo};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt::set_socket_recv_buffer_size;
 
 type Done<T = ()> = Result<T, Box<dyn Error>>;
 
 /// Windows that do not limit a transfer, bytes.
 const WINDOW: u64 = 1 << 26;
 const CHUNK: usize = 1 << 16;
+/// Receive buffer of the client's socket, bytes; the kernel's limit is net.core.rmem_max.
+const BUFFER: usize = 1 << 22;
 /// UDP payload, bytes.
 const DATAGRAM: usize = 1350;
 const IDLE_MS: u64 = 30_000;
@@ -200,6 +203,7 @@ fn take(server: SocketAddr, size: &str) -> Done {
     let mut config = config()?;
     config.verify_peer(false);
     let socket = UdpSocket::bind(SocketAddr::from(([0, 0, 0, 0], 0)))?;
+    set_socket_recv_buffer_size(&socket, BUFFER)?;
     socket.set_nonblocking(true)?;
     let to = socket.local_addr()?;
     let mut id = [0; quiche::MAX_CONN_ID_LEN];

@@ -7,15 +7,18 @@
 use std::error::Error;
 use std::fs::File;
 use std::io::LineWriter;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{ClientConfig, Endpoint, QlogConfig, ServerConfig, TransportConfig, VarInt};
+use quinn::{
+    ClientConfig, Endpoint, EndpointConfig, QlogConfig, ServerConfig, TokioRuntime, TransportConfig, VarInt,
+};
 use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use socket2::SockRef;
 use tokio::signal::unix::{SignalKind, signal};
 
 type Done = Result<(), Box<dyn Error + Send + Sync>>;
@@ -24,6 +27,8 @@ const ALPN: &[u8] = b"hq-interop";
 /// Windows that do not limit a transfer, bytes.
 const WINDOW: u32 = 1 << 26;
 const CHUNK: usize = 1 << 16;
+/// Receive buffer of the client's socket, bytes; the kernel's limit is net.core.rmem_max.
+const BUFFER: usize = 1 << 22;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Done {
@@ -108,7 +113,10 @@ async fn take(server: SocketAddr, cert: &str, size: &str) -> Done {
     transport.stream_receive_window(VarInt::from_u32(WINDOW));
     let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
     config.transport_config(Arc::new(transport));
-    let mut endpoint = Endpoint::client(SocketAddr::from(([0, 0, 0, 0], 0)))?;
+    let socket = UdpSocket::bind(("0.0.0.0", 0))?;
+    SockRef::from(&socket).set_recv_buffer_size(BUFFER)?;
+    let runtime = Arc::new(TokioRuntime);
+    let mut endpoint = Endpoint::new(EndpointConfig::default(), None, socket, runtime)?;
     endpoint.set_default_client_config(config);
     let connection = endpoint.connect(server, "fullpipe.test")?.await?;
     let (mut send, mut receive) = connection.open_bi().await?;

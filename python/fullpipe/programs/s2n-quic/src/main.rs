@@ -22,6 +22,8 @@ type Done = Result<(), Box<dyn Error + Send + Sync>>;
 /// Windows that do not limit a transfer, bytes.
 const WINDOW: u32 = 1 << 26;
 const CHUNK: usize = 1 << 16;
+/// Receive buffer of the client's socket, bytes; the kernel's limit is net.core.rmem_max.
+const BUFFER: usize = 1 << 22;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Done {
@@ -86,9 +88,13 @@ async fn take(server: SocketAddr, cert: &str, size: &str) -> Done {
     let limits = Limits::new()
         .with_data_window(WINDOW.into())?
         .with_bidirectional_local_data_window(WINDOW.into())?;
+    let io = s2n_quic::provider::io::Default::builder()
+        .with_receive_address(SocketAddr::from(([0, 0, 0, 0], 0)))?
+        .with_recv_buffer_size(BUFFER)?
+        .build()?;
     let client = Client::builder()
         .with_tls(Path::new(cert))?
-        .with_io(SocketAddr::from(([0, 0, 0, 0], 0)))?
+        .with_io(io)?
         .with_limits(limits)?
         .start()?;
     let connect = Connect::new(server).with_server_name("fullpipe.test");

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{
-    ClientConfig, Endpoint, EndpointConfig, QlogConfig, ServerConfig, TokioRuntime, TransportConfig, VarInt,
+    ClientConfig, Endpoint, EndpointConfig, QlogConfig, ServerConfig, TokioRuntime,
+    TransportConfig, VarInt,
 };
 use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;

@@ -25,6 +25,8 @@ _VARIES = 10.0
 """... on a link whose rate varies around the known mean."""
 _LATER_S = 5
 """Time limits are longer than the run, so that it ends first, in seconds."""
+FIX = "its last lines may say why; run the command alone to see all of them"
+"""The fix for an error of a program that ran."""
 _PATIENCE_S = 30
 """Time that a program has to print its version, in seconds."""
 
@@ -68,7 +70,6 @@ class Lines(NamedTuple):
         server: The server's.
         client: The client's.
         qlog: The pattern of files to keep; empty for none.
-        fix: The fix for an error of the programs.
         cc: The congestion control of the server's TCP; None for the machine's.
         version: The version of a recipe's program; empty if unknown.
     """
@@ -77,7 +78,6 @@ class Lines(NamedTuple):
     server: list[str]
     client: list[str]
     qlog: str
-    fix: str
     cc: str | None
     version: str
 
@@ -127,8 +127,8 @@ def _of_one(scenario: _core.Scenario, flow: Asked, far: str, port: int, plenty: 
                 "read them, and if you trust them add --programs",
             )
         server, client = flow.server or "", flow.client or ""
-        fix = 'run the command alone to see why, or name a recipe: use = "iperf3"'
-        found = Lines(flow, [], [], flow.qlog or "", fix, None, "")
+        missing = 'install it, or name a recipe: use = "iperf3"'
+        found = Lines(flow, [], [], flow.qlog or "", None, "")
     else:
         recipe = _recipe(scenario, flow)
         values |= recipe.places | _params(scenario, flow, recipe, values)
@@ -138,10 +138,11 @@ def _of_one(scenario: _core.Scenario, flow: Asked, far: str, port: int, plenty: 
             problem = f'program "{flow.name}": {recipe.name} is not installed'
             refused(scenario, flow, problem, recipe.fix)
         cc = recipe.kernel_cc.format(**values) or None
-        found = Lines(flow, [], [], flow.qlog or recipe.qlog, recipe.fix, cc, version)
+        missing = recipe.fix
+        found = Lines(flow, [], [], flow.qlog or recipe.qlog, cc, version)
     words = [_words(scenario, flow, line, values) for line in (server, client)]
     for each in words:
-        _there(scenario, flow, each, found.fix)
+        _there(scenario, flow, each, missing)
     return found._replace(server=words[0], client=words[1])
 
 

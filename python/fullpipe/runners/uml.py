@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fullpipe import _core
 from fullpipe.errors import RunnerError, refusal
 from fullpipe.programs.left import Folders
-from fullpipe.programs.lines import lines
+from fullpipe.programs.lines import FIX, lines
 from fullpipe.runners import Missing, _uml_boot
 from fullpipe.runners._programs import WithPrograms
 
@@ -140,7 +140,7 @@ class Uml:
         _core.check_simulated(scenario, self.name, _ALGORITHMS)
         programs = [
             _uml_boot.Program(
-                each.asked.index, each.asked.name, each.server, each.client, each.cc, each.fix
+                each.asked.index, each.asked.name, each.server, each.client, each.cc, FIX
             )
             for each in lines(scenario, *_core.kernel_place())
         ]

@@ -20,7 +20,7 @@ type Done<T = ()> = Result<T, Box<dyn Error>>;
 /// Windows that do not limit a transfer, bytes.
 const WINDOW: u64 = 1 << 26;
 const CHUNK: usize = 1 << 16;
-/// Receive buffer of the client's socket, bytes; the kernel's limit is net.core.rmem_max.
+/// Receive buffer of a socket, bytes; the kernel's limit is net.core.rmem_max.
 const BUFFER: usize = 1 << 22;
 /// UDP payload, bytes.
 const DATAGRAM: usize = 1350;
@@ -41,6 +41,12 @@ fn main() -> Done {
         }
         _ => Err("arguments: server PORT CERT KEY CC, or client ADDRESS PORT BYTES".into()),
     }
+}
+
+fn socket(port: u16) -> Done<UdpSocket> {
+    let socket = UdpSocket::bind(("0.0.0.0", port))?;
+    set_socket_recv_buffer_size(&socket, BUFFER)?;
+    Ok(socket)
 }
 
 fn config() -> Done<Config> {
@@ -161,7 +167,7 @@ fn serve(port: u16, cert: &str, key: &str, cc: &str) -> Done {
     config.load_cert_chain_from_pem_file(cert)?;
     config.load_priv_key_from_pem_file(key)?;
     config.set_cc_algorithm_name(cc)?;
-    let socket = UdpSocket::bind(SocketAddr::from(([0, 0, 0, 0], port)))?;
+    let socket = socket(port)?;
     socket.set_nonblocking(true)?;
     let to = socket.local_addr()?;
     let mut buffer = vec![0; CHUNK];
@@ -202,8 +208,7 @@ fn serve(port: u16, cert: &str, key: &str, cc: &str) -> Done {
 fn take(server: SocketAddr, size: &str) -> Done {
     let mut config = config()?;
     config.verify_peer(false);
-    let socket = UdpSocket::bind(SocketAddr::from(([0, 0, 0, 0], 0)))?;
-    set_socket_recv_buffer_size(&socket, BUFFER)?;
+    let socket = socket(0)?;
     socket.set_nonblocking(true)?;
     let to = socket.local_addr()?;
     let mut id = [0; quiche::MAX_CONN_ID_LEN];

@@ -28,7 +28,7 @@ const ALPN: &[u8] = b"hq-interop";
 /// Windows that do not limit a transfer, bytes.
 const WINDOW: u32 = 1 << 26;
 const CHUNK: usize = 1 << 16;
-/// Receive buffer of the client's socket, bytes; the kernel's limit is net.core.rmem_max.
+/// Receive buffer of a socket, bytes; the kernel's limit is net.core.rmem_max.
 const BUFFER: usize = 1 << 22;
 
 #[tokio::main(flavor = "current_thread")]
@@ -72,7 +72,7 @@ async fn serve(port: u16, cert: &str, key: &str, cc: &str) -> Done {
     transport.qlog_stream(qlog.into_stream());
     let mut config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
     config.transport_config(Arc::new(transport));
-    let endpoint = Endpoint::server(config, SocketAddr::from(([0, 0, 0, 0], port)))?;
+    let endpoint = endpoint(port, Some(config))?;
     let mut end = signal(SignalKind::terminate())?;
     loop {
         tokio::select! {
@@ -86,6 +86,12 @@ async fn serve(port: u16, cert: &str, key: &str, cc: &str) -> Done {
             }
         }
     }
+}
+
+fn endpoint(port: u16, server: Option<ServerConfig>) -> std::io::Result<Endpoint> {
+    let socket = UdpSocket::bind(("0.0.0.0", port))?;
+    SockRef::from(&socket).set_recv_buffer_size(BUFFER)?;
+    Endpoint::new(EndpointConfig::default(), server, socket, Arc::new(TokioRuntime))
 }
 
 async fn answer(incoming: quinn::Incoming) -> Done {
@@ -114,10 +120,7 @@ async fn take(server: SocketAddr, cert: &str, size: &str) -> Done {
     transport.stream_receive_window(VarInt::from_u32(WINDOW));
     let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
     config.transport_config(Arc::new(transport));
-    let socket = UdpSocket::bind(("0.0.0.0", 0))?;
-    SockRef::from(&socket).set_recv_buffer_size(BUFFER)?;
-    let runtime = Arc::new(TokioRuntime);
-    let mut endpoint = Endpoint::new(EndpointConfig::default(), None, socket, runtime)?;
+    let mut endpoint = endpoint(0, None)?;
     endpoint.set_default_client_config(config);
     let connection = endpoint.connect(server, "fullpipe.test")?.await?;
     let (mut send, mut receive) = connection.open_bi().await?;

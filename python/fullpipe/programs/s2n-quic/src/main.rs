@@ -12,6 +12,7 @@ use std::path::Path;
 
 use s2n_quic::client::Connect;
 use s2n_quic::provider::congestion_controller::{Bbr, Cubic, Endpoint};
+use s2n_quic::provider::io;
 use s2n_quic::provider::limits::Limits;
 use s2n_quic::stream::BidirectionalStream;
 use s2n_quic::{Client, Server};
@@ -22,7 +23,7 @@ type Done = Result<(), Box<dyn Error + Send + Sync>>;
 /// Windows that do not limit a transfer, bytes.
 const WINDOW: u32 = 1 << 26;
 const CHUNK: usize = 1 << 16;
-/// Receive buffer of the client's socket, bytes; the kernel's limit is net.core.rmem_max.
+/// Receive buffer of a socket, bytes; the kernel's limit is net.core.rmem_max.
 const BUFFER: usize = 1 << 22;
 
 #[tokio::main(flavor = "current_thread")]
@@ -46,7 +47,7 @@ async fn serve(port: &str, cert: &str, key: &str, cc: impl Endpoint) -> Done {
     let limits = Limits::new().with_max_send_buffer_size(WINDOW)?;
     let mut server = Server::builder()
         .with_tls((Path::new(cert), Path::new(key)))?
-        .with_io(SocketAddr::from(([0, 0, 0, 0], port.parse()?)))?
+        .with_io(socket(port.parse()?)?)?
         .with_limits(limits)?
         .with_event(qlog::Qlog)?
         .with_congestion_controller(cc)?
@@ -66,6 +67,13 @@ async fn serve(port: &str, cert: &str, key: &str, cc: impl Endpoint) -> Done {
             }
         }
     }
+}
+
+fn socket(port: u16) -> std::io::Result<io::Default> {
+    io::Default::builder()
+        .with_receive_address(SocketAddr::from(([0, 0, 0, 0], port)))?
+        .with_recv_buffer_size(BUFFER)?
+        .build()
 }
 
 async fn answer(mut stream: BidirectionalStream) -> Done {
@@ -88,13 +96,9 @@ async fn take(server: SocketAddr, cert: &str, size: &str) -> Done {
     let limits = Limits::new()
         .with_data_window(WINDOW.into())?
         .with_bidirectional_local_data_window(WINDOW.into())?;
-    let io = s2n_quic::provider::io::Default::builder()
-        .with_receive_address(SocketAddr::from(([0, 0, 0, 0], 0)))?
-        .with_recv_buffer_size(BUFFER)?
-        .build()?;
     let client = Client::builder()
         .with_tls(Path::new(cert))?
-        .with_io(io)?
+        .with_io(socket(0)?)?
         .with_limits(limits)?
         .start()?;
     let connect = Connect::new(server).with_server_name("fullpipe.test");

@@ -3,7 +3,7 @@
 Each stack runs with two buffers and each `--rate`: in simulated time on `--on uml-emulator`, in real time with
 `--on kernel`. The seed of a run moves the starts by up to one RTT. The order of runs is random within each repetition.
 Runs are kept in the directory as they come: the same command continues there, and writes `witness.md`. A run that fails
-is kept with its error; remove its file to run it again.
+is kept with its error, and counted; remove its file to run it again.
 
     .venv/bin/python tools/witness.py results/witness --repeat 3
     .venv/bin/python tools/witness.py results/witness-kernel --repeat 5 --on kernel --rate 10mbit,100mbit,300mbit
@@ -171,11 +171,8 @@ def written(study: Study) -> Iterator[str]:
             ]
             for shared in (False, True)
         )
-        failed = [each["error"] for each in (*single, *pair) if "error" in each]
-        begins = f"| {stack} | {rate} | {buffer} |"
-        if failed:
-            yield f"{begins} {failed[0].splitlines()[0]} | | | | | {len(single)} + {len(pair)} | |"
-            continue
+        failed = sum("error" in each for each in (*single, *pair))
+        single, pair = ([each for each in runs if "error" not in each] for runs in (single, pair))
         cells = [
             spread([each["flows"][0]["goodput_bps"] / 1e6 for each in single], 2),
             spread([each["links"][0]["queue_delay_s"]["mean"] * 1e3 for each in single], 0),
@@ -186,7 +183,8 @@ def written(study: Study) -> Iterator[str]:
             spread([each["links"][0]["queue_delay_s"]["mean"] * 1e3 for each in pair], 0),
         ]
         warned = sum(bool(each["warnings"]) for each in (*single, *pair))
-        yield f"{begins} {' | '.join(cells)} | {len(single)} + {len(pair)} | {warned} |"
+        runs = f"{len(single)} + {len(pair)}" + (f", {failed} failed" if failed else "")
+        yield f"| {stack} | {rate} | {buffer} | {' | '.join(cells)} | {runs} | {warned} |"
     yield ""
     known = {
         name: version_of(name)

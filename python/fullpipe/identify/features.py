@@ -54,7 +54,7 @@ FEATURES = (
 """Names of the numbers, in their order."""
 LEAST_S = 8.0
 """The shortest trace that shows an algorithm's habits."""
-ABSENT = -1.0
+_ABSENT = -1.0
 _LOW = 0.6
 _EPOCH_RTTS = 8
 
@@ -69,7 +69,7 @@ def features(trace: Observed) -> Values:
         raise LacksError(f"the trace is shorter than {LEAST_S:g} s")
     for name in ("inflight", "delivered"):
         trace.column(name)
-    found = dict.fromkeys(FEATURES, ABSENT)
+    found = dict.fromkeys(FEATURES, _ABSENT)
     grid = _Grid(trace)
     _of_losses(trace, grid, found)
     _of_dips(grid, found)
@@ -77,7 +77,7 @@ def features(trace: Observed) -> Values:
     _of_start(grid, found)
     _of_levels(grid, found)
     values = np.array([found[name] for name in FEATURES])
-    finite: Values = np.nan_to_num(values, nan=ABSENT, posinf=1e3, neginf=ABSENT)
+    finite: Values = np.nan_to_num(values, nan=_ABSENT, posinf=1e3, neginf=_ABSENT)
     return finite
 
 
@@ -237,7 +237,7 @@ def _of_start(grid: _Grid, found: dict[str, float]) -> None:
     if len(rise) and rise[0] > 0 and first[0] > 0:
         found["start_growth"] = float(np.log2(first[rise[0]] / first[0]) / rise[0])
     after = first[top : top + 8]
-    found["start_drop"] = float(after.min() / peak) if peak > 0 and len(after) > 1 else ABSENT
+    found["start_drop"] = float(after.min() / peak) if peak > 0 and len(after) > 1 else _ABSENT
 
 
 def _of_levels(grid: _Grid, found: dict[str, float]) -> None:

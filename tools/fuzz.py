@@ -9,7 +9,7 @@ have libFuzzer's options and output.
 
 `run` goes on where the previous run ended: the inputs found so far are in `target/fuzz/corpus`. It starts from these,
 from the inputs in `fuzz/corpus`, and from seeds: files of the repository that tests and examples use, copied to
-`target/fuzz/seeds`. It prints a line per target. The exit code is 1 if there is a finding, an input on which the target
+`target/fuzz/seeds`. With `--seconds 0` it runs these inputs and no others. It prints a line per target. The exit code is 1 if there is a finding, an input on which the target
 fails, in `fuzz/artifacts`.
 
 `minimize` writes the smallest set of inputs that reaches the same code to `fuzz/corpus`, a directory of the
@@ -103,7 +103,7 @@ def one_run(name: str, file: Path, seconds: int, seed: int) -> Record:
     log.parent.mkdir(parents=True, exist_ok=True)
     longest, _ = _OPTIONS.get(name, _DEFAULT)
     options = [
-        f"-max_total_time={seconds}",
+        f"-max_total_time={seconds}" if seconds else "-runs=0",
         f"-seed={seed}",
         f"-max_len={longest}",
         f"-artifact_prefix={artifacts}/",
@@ -185,7 +185,7 @@ def run(names: list[str], seconds: int, jobs: int, seed: int) -> int:
         found = one_run(name, all_targets[name], seconds, seed)
         record(name, found)
         slow = found["executions"] / max(found["seconds"], 1) < _OPTIONS.get(name, _DEFAULT)[1]
-        print(line(row(name, found)) + ("  slow" if slow else ""), flush=True)
+        print(line(row(name, found)) + ("  slow" if slow and seconds else ""), flush=True)
         if found["findings"]:
             print(f"  see {WORK / 'logs' / name}.txt and {FUZZ / 'artifacts' / name}", flush=True)
         return found["findings"]

@@ -172,6 +172,17 @@ def test_pings_of_flent_are_no_flows_and_sums_are_left_out(tmp_path: Path) -> No
     assert (of["HTTP latency"]["responses"], of["HTTP latency"]["response_s"]["max"]) == (2, 0.003)
 
 
+def test_a_sum_that_no_counter_holds_is_missing(tmp_path: Path) -> None:
+    value = {
+        "x_values": [0, 4e11],
+        "results": {"TCP upload": [7e11, 7e11]},
+        "metadata": {"SERIES_META": {"TCP upload": {"UNITS": "Mbits/s"}}},
+    }
+    (tmp_path / "a").write_text(json.dumps(value))
+    trace, _ = _imported(tmp_path, tmp_path / "a")
+    assert trace["delivered"].to_list() == [0, None]
+
+
 def test_what_a_file_does_not_tell_is_missing_and_not_zero(tmp_path: Path) -> None:
     value = {"x_values": [0, 1], "results": {"TCP download": [8.0, 8.0]}}
     (tmp_path / "a").write_text(json.dumps(value))

@@ -100,8 +100,11 @@ def table_of(flows: Sequence[Flow]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema).sort("time", maintain_order=True)
 
 
-def _whole(name: str, value: float) -> float | int:
-    return max(round(value), 0) if name in _COUNTS else value
+def _whole(name: str, value: float) -> float | int | None:
+    """Returns a count as a whole number, and None for one that no counter holds: a sum over absurd times."""
+    if name not in _COUNTS:
+        return value
+    return whole if (whole := max(round(value), 0)) < 2**63 else None
 
 
 def _transitions(flows: Sequence[Flow]) -> pl.DataFrame:

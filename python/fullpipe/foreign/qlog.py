@@ -125,7 +125,10 @@ def of_cut(text: str) -> dict[str, Any] | None:
         value = json.loads(text[: begin.end()] + "]}]}")
     except (ValueError, RecursionError):
         return None
-    if not isinstance(value, dict) or not is_qlog(value) or not isinstance(value["traces"], list):
+    if not isinstance(value, dict) or not is_qlog(value):
+        return None
+    traces = value.get("traces")
+    if not isinstance(traces, list) or not traces or not isinstance(traces[-1], dict):
         return None
     events, decoder, at = [], json.JSONDecoder(), begin.end()
     while True:
@@ -135,7 +138,7 @@ def of_cut(text: str) -> dict[str, Any] | None:
         except (ValueError, RecursionError):
             break
         events.append(event)
-    value["traces"][-1]["events"] = events
+    traces[-1]["events"] = events
     return value
 
 

@@ -68,6 +68,14 @@ fn it_does_not_hang_on_the_seed() {
     }
 }
 
+#[test]
+fn the_profile_loopback_is_the_draft_wherever_the_rtt_is_a_paths() {
+    let profile = [("profile", "loopback")];
+    let report =
+        fullpipe_conformance::run(&Registry::default(), "bbr3", &profile).expect("all cases run");
+    assert!(report.is_met(), "{report}");
+}
+
 /// The versions in the order of the documentation's columns.
 fn versions() -> [Report; 5] {
     let linux: &[(&str, &str)] = &[("profile", "linux")];

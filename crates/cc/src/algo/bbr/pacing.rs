@@ -33,6 +33,11 @@ impl BurstRule {
         by_rtt: false,
         singles: false,
     };
+    /// The draft's, with Linux' addition for a small RTT.
+    pub(super) const NEAR: BurstRule = BurstRule {
+        by_rtt: true,
+        ..BurstRule::DRAFT
+    };
     /// Linux 6.12's `tcp_bbr.c`: 1/1024 of a second (`sk_pacing_shift`).
     pub(super) const LINUX_V1: BurstRule = BurstRule {
         length: 1.0 / 1_024.0,

@@ -14,6 +14,7 @@ words! {
         Linux = "linux",
         Picoquic202409 = "picoquic-2024-09",
         Picoquic202410 = "picoquic-2024-10",
+        Loopback = "loopback",
     }
 }
 

@@ -172,6 +172,13 @@ pub(super) static DRAFT: Rules = Rules {
     ecn_alpha_always: false,
 };
 
+/// The draft between ends whose RTT is their own: bursts are as large as Linux makes them at a small RTT, since at
+/// the draft's size, a millisecond at the rate, each packet of many connections costs a system call.
+pub(super) static LOOPBACK: Rules = Rules {
+    burst: BurstRule::NEAR,
+    ..DRAFT
+};
+
 /// google/bbr v3, `net/ipv4/tcp_bbr.c`.
 pub(super) static LINUX_V3: Rules = Rules {
     growth: Growth::AtEveryAck,

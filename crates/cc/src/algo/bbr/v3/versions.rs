@@ -2,7 +2,7 @@
 
 use super::Bbr;
 use super::declared::{Params, Profile as Of};
-use super::rules::{DRAFT, LINUX_V2, LINUX_V3, PICOQUIC, Rules};
+use super::rules::{DRAFT, LINUX_V2, LINUX_V3, LOOPBACK, PICOQUIC, Rules};
 use crate::{
     AnyController, Default, Descriptor, Domain, Marks, Param, Profile, RecoveryOwner, Signals,
     Specification,
@@ -51,7 +51,13 @@ pub static BBR3: Descriptor = Descriptor {
             note: "the exits on delay, and two profiles of 2024",
         },
     ],
-    params: &v3_params(&["draft", "linux", "picoquic-2024-09", "picoquic-2024-10"]),
+    params: &v3_params(&[
+        "draft",
+        "linux",
+        "loopback",
+        "picoquic-2024-09",
+        "picoquic-2024-10",
+    ]),
     profiles: PROFILES,
     marks: |config| {
         let params = Params::read(config);
@@ -67,7 +73,13 @@ pub static BBR3: Descriptor = Descriptor {
 pub static PICOQUIC_2024_09: Descriptor = Descriptor {
     name: "bbr3-picoquic-2024-09",
     purpose: "BBRv3 as in picoquic of September 2024: leaves Startup and UP on delay, whatever the RTT.",
-    params: &v3_params(&["picoquic-2024-09", "picoquic-2024-10", "draft", "linux"]),
+    params: &v3_params(&[
+        "picoquic-2024-09",
+        "picoquic-2024-10",
+        "draft",
+        "linux",
+        "loopback",
+    ]),
     preset_of: Some("bbr3"),
     ..BBR3
 };
@@ -76,7 +88,13 @@ pub static PICOQUIC_2024_09: Descriptor = Descriptor {
 pub static PICOQUIC_2024_10: Descriptor = Descriptor {
     name: "bbr3-picoquic-2024-10",
     purpose: "BBRv3 as in picoquic of October 2024: leaves Startup and UP on delay, but not below 128 us of RTT.",
-    params: &v3_params(&["picoquic-2024-10", "picoquic-2024-09", "draft", "linux"]),
+    params: &v3_params(&[
+        "picoquic-2024-10",
+        "picoquic-2024-09",
+        "draft",
+        "linux",
+        "loopback",
+    ]),
     preset_of: Some("bbr3"),
     ..BBR3
 };
@@ -90,6 +108,7 @@ fn v3_rules(params: &Params) -> &'static Rules {
     match params.profile {
         Of::Draft => &DRAFT,
         Of::Linux => &LINUX_V3,
+        Of::Loopback => &LOOPBACK,
         Of::Picoquic202409 | Of::Picoquic202410 => &PICOQUIC,
     }
 }
@@ -136,6 +155,10 @@ const PROFILES: &[Profile] = &[
         defaults: LINUX,
     },
     Profile {
+        name: Of::Loopback.word(),
+        defaults: LOOPBACK_DEFAULTS,
+    },
+    Profile {
         name: Of::Picoquic202409.word(),
         defaults: &PICOQUIC_09,
     },
@@ -158,6 +181,9 @@ const LINUX: &[Override] = &[
     ("extra_acked_cap", Default::Number(0.1)),
     ("fast_path", Default::Flag(true)),
 ];
+
+/// Samples outlast wake-ups that are late by some milliseconds, however short the cycles are.
+const LOOPBACK_DEFAULTS: &[Override] = &[("filter_time", Default::Number(0.3))];
 
 /// Tolerates 20 % loss and at least three segments; delay ends Startup and UP.
 const PICOQUIC_10: [Override; 6] = [
@@ -245,5 +271,6 @@ const fn place_of(name: &str, rows: &[Param]) -> usize {
 /// Checks that the profiles' names are declared.
 const _: () = {
     with_defaults(Params::ROWS, LINUX);
+    with_defaults(Params::ROWS, LOOPBACK_DEFAULTS);
     with_defaults(Params::ROWS, &PICOQUIC_09);
 };

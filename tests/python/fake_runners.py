@@ -63,6 +63,14 @@ class Doubtful(Fake):
         about = {"runner": self.name, "host": {"kernel": "9.9"}, "warnings": [busy]}
         return Result(runner("sim").execute(scenario, trace, progress), about)
 
+class Failing(Timed):
+    # Fails with the seeds that FAIL names; those of other runs have results.
+    name = "failing"
+    def execute(self, scenario, trace, progress):
+        if scenario.seed in json.loads(os.environ.get("FAIL", "[]")):
+            raise refusal("server of quinn: ended with exit code 3", "run it alone", file=scenario.file)
+        return super().execute(scenario, trace, progress)
+
 class Choosy(Fake):
     name = "choosy"
     def refuse(self, scenario, trace):

@@ -133,6 +133,44 @@ def test_a_sweep_on_a_clock_goes_on_where_it_was_stopped(
     )
 
 
+def test_a_failed_run_does_not_end_a_sweep_and_is_made_again(
+    fake: Path, fullpipe: Fullpipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on = ("--on", "own_runners:Failing", "--out", str(fake / "out"))
+    call = ("sweep", "cubic", "--duration", "1s", "--repeat", "6", *on)
+
+    def runs() -> list[int]:
+        frame = package.Sweep(fake / "out").frame()
+        return sorted(frame.filter(flow_index=0)["seed"].to_list())
+
+    monkeypatch.setenv("FAIL", "[1, 3, 4, 6]")
+    done = fullpipe(*call)
+    assert done.returncode == 2
+    assert (
+        "4 of 6 runs failed; the others are kept, and the same command makes these" in done.stderr
+    )
+    assert "again; the first error:" in done.stderr
+    assert "server of quinn: ended with exit code 3" in done.stderr
+    assert "fix: run it alone" in done.stderr
+    assert runs() == [2, 5]
+    monkeypatch.setenv("FAIL", "[]")
+    done = fullpipe(*call)
+    assert done.returncode == 0, done.stderr
+    assert runs() == [1, 2, 3, 4, 5, 6]
+
+
+def test_three_failures_in_a_row_end_a_sweep_with_their_error(
+    fake: Path, fullpipe: Fullpipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAIL", "[2, 3, 4, 5, 6, 7, 8, 9, 10]")
+    call = ("sweep", "cubic", "--duration", "1s", "--repeat", "10", "--out", str(fake / "out"))
+    done = fullpipe(*call, "--on", "own_runners:Failing")
+    assert done.returncode == 2
+    assert "runs failed" not in done.stderr
+    assert "server of quinn: ended with exit code 3" in done.stderr
+    assert package.Sweep(fake / "out").frame()["seed"].unique().to_list() == [1]
+
+
 def test_how_long_transfers_take_is_known_from_those_before(fake: Path) -> None:
     ended = SCENARIO.replace('cc = "', 'bytes = "10kB"\ncc = "').replace(
         'duration = "', 'duration = "600s" # "'

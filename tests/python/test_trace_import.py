@@ -266,7 +266,7 @@ def test_what_is_no_measurement_is_refused(tmp_path: Path) -> None:
     assert "damaged" in _refused(tmp_path, b'{"qlog_version": "0.3", "traces": [')
     # Cut among the events, whose trace is not where traces are.
     for traces in ("trages", 'traces": [], "more', 'traces": [7], "more'):
-        cut = '{"qlog_version": "0.3", "%s": [{"events": [{"time": 4' % traces
+        cut = f'{{"qlog_version": "0.3", "{traces}": [{{"events": [{{"time": 4'
         assert "damaged" in _refused(tmp_path, cut.encode())
     assert "damaged" in _refused(tmp_path, _capture([])[:10])
     assert "no flow" in _refused(tmp_path, _capture([]))

@@ -15,8 +15,10 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullpipe import _core
+from fullpipe._core import ScenarioError
 from fullpipe.batch.executor import blocks, on_threads
 from fullpipe.batch.pool import Shard, Step, cores
+from fullpipe.errors import RunnerError
 from fullpipe.run import Run, parse
 
 if TYPE_CHECKING:
@@ -26,6 +28,46 @@ if TYPE_CHECKING:
     from fullpipe.runners import Progress, Runner
 
     Level = Callable[[int, _core.Scenario], str]
+    Execute = Callable[["ScheduledRun", Progress], tuple[Shard | None, int]]
+
+
+IN_A_ROW = 3
+"""Failed runs in a row that end a sweep: each further run would fail likewise."""
+
+
+class Failures:
+    """The runs of a sweep that failed. A program that fails once in twenty runs does not end a study of a night."""
+
+    def __init__(self) -> None:
+        self._all: list[ScenarioError] = []
+        self._in_a_row = 0
+
+    def add(self, error: ScenarioError | None) -> None:
+        """Counts a run: its error, or None for a success.
+
+        Raises:
+            ScenarioError: The error itself, if it is the third in a row.
+        """
+        self._in_a_row = self._in_a_row + 1 if error else 0
+        if error:
+            self._all.append(error)
+        if error and self._in_a_row == IN_A_ROW:
+            raise error
+
+    def refuse(self, runs: int) -> None:
+        """Reports the failures among `runs` runs.
+
+        Raises:
+            RunnerError: When some of them failed.
+            ScenarioError: When all did: the first error.
+        """
+        if self._all and len(self._all) == runs:
+            raise self._all[0]
+        if self._all:
+            raise RunnerError(
+                f"{len(self._all)} of {runs} runs failed; the others are kept, and the same command makes "
+                f"these again; the first error: {self._all[0]}"
+            )
 
 
 class ScheduledRun(NamedTuple):
@@ -89,6 +131,7 @@ def steps(
     level: Level = lambda _number, _scenario: "off",
     threads: int | None = None,
     show: Callable[[Step], object] = lambda _: None,
+    failures: Failures | None = None,
 ) -> Generator[Step, None, None]:
     """Executes runs, all on real-time runners or on none; each is a shard of its own. Closing the generator ends them.
 
@@ -98,15 +141,20 @@ def steps(
         level: Returns the trace level for a run's number and scenario.
         threads: The number of runs at a time, on runners that allow it; None for one per core.
         show: Called with the progress between the steps that it yields.
+        failures: Collects failed runs, which then have no shard.
+
+    Raises:
+        ScenarioError: When a run fails, unless `failures` collects it.
     """
+    execute = partial(_run, spec, level, failures)
     if any(run.runner.real_time for run in todo):
-        yield from _one_by_one(spec, todo, level, show)
+        yield from _one_by_one(spec, todo, execute, show)
     else:
-        yield from _side_by_side(spec, todo, level, threads or cores(), show)
+        yield from _side_by_side(todo, execute, threads or cores(), show)
 
 
 def _one_by_one(
-    spec: SweepSpec, todo: Sequence[ScheduledRun], level: Level, show: Callable[[Step], object]
+    spec: SweepSpec, todo: Sequence[ScheduledRun], execute: Execute, show: Callable[[Step], object]
 ) -> Generator[Step, None, None]:
     """Executes runs one at a time, in the caller's thread."""
     points = spec.plan.points
@@ -130,34 +178,47 @@ def _one_by_one(
             show(at(number, at_s))
 
         progress(0.0, 0.0, 0)
-        shard, moved = _run(spec, run, level, progress)
+        shard, moved = execute(run, progress)
         duration_s = durations[run.number % points]
         rest_s, done_s, packets = rest_s - duration_s, done_s + duration_s, packets + moved
         yield at(number + 1, 0.0)._replace(shard=shard)
 
 
 def _side_by_side(
-    spec: SweepSpec,
     todo: Sequence[ScheduledRun],
-    level: Level,
+    execute: Execute,
     threads: int,
     show: Callable[[Step], object],
 ) -> Generator[Step, None, None]:
     runs = packets = 0
-    calls = [partial(_run, spec, run, level) for run in todo]
+    calls = [partial(execute, run) for run in todo]
     with closing(on_threads(calls, threads, lambda: show(Step(runs, packets)))) as done:
         for _, (shard, moved) in done:
             runs, packets = runs + 1, packets + moved
             yield Step(runs, packets, shard)
 
 
-def _run(spec: SweepSpec, run: ScheduledRun, level: Level, progress: Progress) -> tuple[Shard, int]:
-    """Executes a run; returns it as a shard, and the packets that it moved."""
+def _run(
+    spec: SweepSpec,
+    level: Level,
+    failures: Failures | None,
+    run: ScheduledRun,
+    progress: Progress,
+) -> tuple[Shard | None, int]:
+    """Executes a run; returns it as a shard, None if it failed, and the packets that it moved."""
     points, (seed, _) = spec.plan.points, spec.plan.seeds
     point = run.number % points
     scenario = _scenario(spec, point, seed + run.number // points)
     began = datetime.now(UTC)
-    result = run.runner.execute(scenario, level(run.number, scenario), progress)
+    try:
+        result = run.runner.execute(scenario, level(run.number, scenario), progress)
+    except ScenarioError as error:
+        if failures is None:
+            raise
+        failures.add(error)
+        return None, 0
+    if failures is not None:
+        failures.add(None)
     rows = _core.rows([(point, result.metrics_json())])
     finished = Run(scenario, result)
     more = {"order": run.order, "began": began}

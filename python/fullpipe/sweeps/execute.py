@@ -139,8 +139,13 @@ class Execution:
         def level(number: int, scenario: _core.Scenario) -> str:
             return _level(recorded, scenario) if number < spec.plan.points else "off"
 
-        steps = other_runners.steps(spec, todo, level=level, threads=self.threads, show=self._show)
-        return drain(steps, self._show, lambda shard: self._add(store, shard))
+        failures = other_runners.Failures()
+        steps = other_runners.steps(
+            spec, todo, level=level, threads=self.threads, show=self._show, failures=failures
+        )
+        done = drain(steps, self._show, lambda shard: self._add(store, shard))
+        failures.refuse(len(todo))
+        return done
 
     def _begin(self, spec: SweepSpec, total: int, missing: int, what: str) -> None:
         about = f"{spec.plan.seeds[1]} repetitions" if self.until else what

@@ -9,8 +9,8 @@ have libFuzzer's options and output.
 
 `run` goes on where the previous run ended: the inputs found so far are in `target/fuzz/corpus`. It starts from these,
 from the inputs in `fuzz/corpus`, and from seeds: files of the repository that tests and examples use, copied to
-`target/fuzz/seeds`. With `--seconds 0` it runs these inputs and no others. It prints a line per target. The exit code is
-1 if there is a finding, an input on which the target fails, in `fuzz/artifacts`.
+`target/fuzz/seeds`. With `--seconds 0` it runs these inputs and no others. It prints a line per target. The exit code
+is 1 if there is a finding, an input on which the target fails, in `fuzz/artifacts`.
 
 `minimize` writes the smallest set of inputs that reaches the same code to `fuzz/corpus`, a directory of the
 repository. `table` prints the sums of all runs, as in docs/evidence/fuzzing.md.

@@ -19,6 +19,7 @@ use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::signal::{SigHandler, Signal, signal};
 
 use crate::confine::Confinement;
+use crate::device::Tun;
 use crate::{SandboxError, algorithms, device, privileges, route, sandbox};
 
 /// Two ends, without a connection between them.
@@ -39,7 +40,7 @@ pub struct End {
     pub address: Ipv4Addr,
     netns: Arc<OwnedFd>,
     /// The device: reads return packets that this end sends, and writes deliver packets to it.
-    pub tun: Arc<OwnedFd>,
+    pub(crate) tun: Arc<Tun>,
     /// Counters of the namespace's devices.
     devices: File,
     /// Tables of the namespace's sockets.
@@ -55,20 +56,30 @@ pub(crate) const NEAR: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 2);
 impl Bed {
     /// Creates both ends; requires a [`Sandbox`](crate::Sandbox), or root.
     pub fn raise() -> Result<Bed, SandboxError> {
-        let far = End::new(FAR)?;
+        Bed::create(false)
+    }
+
+    /// Creates both ends on a simulated clock. Their devices have no offloads: these only save CPU
+    /// time, which costs nothing there.
+    pub(crate) fn raise_simulated() -> Result<Bed, SandboxError> {
+        Bed::create(true)
+    }
+
+    fn create(simulated: bool) -> Result<Bed, SandboxError> {
+        let far = End::new(FAR, !simulated)?;
         Ok(Bed {
             far,
-            near: End::new(NEAR)?,
-            simulated: false,
+            near: End::new(NEAR, !simulated)?,
+            simulated,
         })
     }
 }
 
 impl End {
     /// Creates a network namespace and moves this thread into it.
-    fn new(address: Ipv4Addr) -> Result<End, SandboxError> {
+    fn new(address: Ipv4Addr, has_offloads: bool) -> Result<End, SandboxError> {
         unshare(CloneFlags::CLONE_NEWNET).map_err(sandbox::no_netns)?;
-        let tun = device::tun().map_err(no_tun)?;
+        let tun = Tun::new(has_offloads).map_err(no_tun)?;
         device::configure(address, PREFIX)
             .and_then(|()| device::loopback())
             .map_err(|error| {
@@ -163,7 +174,8 @@ impl End {
         command
     }
 
-    /// Returns the number of packets that the device dropped because they were not read in time.
+    /// Returns the number of packets that the device dropped because they were not read in time; a
+    /// super-packet counts once.
     pub fn overflown(&mut self) -> u64 {
         let mut text = String::new();
         let read = self

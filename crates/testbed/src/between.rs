@@ -40,9 +40,7 @@ pub fn raise(scenario: &Scenario) -> Result<Result<Bed, Error>, SandboxError> {
 /// # Errors
 /// When the kernel does not allow a bed.
 pub(crate) fn raise_simulated() -> Result<Bed, SandboxError> {
-    let mut bed = Bed::raise()?;
-    bed.simulated = true;
-    Ok(bed)
+    Bed::raise_simulated()
 }
 
 /// Share of busy CPU time above which threads have to wait for a CPU.

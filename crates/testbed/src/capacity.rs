@@ -3,7 +3,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use nix::poll::{PollFd, PollFlags, poll};
 use serde_json::json;
 
 use crate::clock::{Clock, thread_cpu};
+use crate::device::Tun;
 use crate::forward::{Frame, sample};
 use crate::{Bed, Inside, Sandbox, SandboxError, device};
 
@@ -33,7 +34,7 @@ struct Write<'a>(&'a Bed, u64);
 
 impl Observer<Frame> for Write<'_> {
     fn delivered(&mut self, _: Time, _: Span, packet: fullpipe_emulator::EmulatedPacket<Frame>) {
-        self.1 += u64::from(nix::unistd::write(&*self.0.near.tun, &packet.payload).is_ok());
+        self.1 += u64::from(self.0.near.tun.write(&packet.payload).is_ok());
     }
 }
 
@@ -59,7 +60,7 @@ pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, SandboxErr
     sink.set_read_timeout(Some(PATIENCE)).map_err(cant)?;
     let payload = vec![0; device::MTU - 28];
     let clock = Clock::start();
-    let mut buffer = [0; device::MTU];
+    let mut buffer = vec![0; Tun::BUFFER];
     let mut fastest = Span::MAX;
     for _ in 0..PARTS {
         let mut spent = Span::ZERO;
@@ -74,11 +75,12 @@ pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, SandboxErr
             loop {
                 wait_for(&bed.far.tun).map_err(cant)?;
                 let before = thread_cpu();
-                let size = nix::unistd::read(&*bed.far.tun, &mut buffer)
-                    .map_err(|error| cant(error.into()))?;
-                if size == device::MTU {
+                let packets = bed.far.tun.read(&mut buffer);
+                let mut packets = packets.map_err(|error| cant(error.into()))?;
+                let packet = packets.as_mut().and_then(Iterator::next);
+                if let Some(packet) = packet.filter(|packet| packet.len() == device::MTU) {
                     let now = clock.now();
-                    path.arrive(now, sample(&buffer[..size], Direction::Forward), &mut out);
+                    path.arrive(now, sample(packet, Direction::Forward), &mut out);
                     path.advance(now + Span::from_secs(3_600), &mut out);
                     spent += thread_cpu() - before;
                     break;
@@ -96,7 +98,7 @@ pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, SandboxErr
 }
 
 /// Waits until a packet can be read from `tun`.
-fn wait_for(tun: &OwnedFd) -> io::Result<()> {
+fn wait_for(tun: &Tun) -> io::Result<()> {
     let mut fds = [PollFd::new(tun.as_fd(), PollFlags::POLLIN)];
     match poll(&mut fds, PATIENCE.as_millis() as u16)? {
         0 => Err(io::ErrorKind::TimedOut.into()),

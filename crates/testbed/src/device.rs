@@ -2,33 +2,101 @@
 #![expect(unsafe_code, reason = "ioctl has no safe form")]
 
 use std::fs::OpenOptions;
+use std::io::IoSlice;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
+use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+use nix::sys::uio::writev;
+
+use crate::offload::{self, Packets};
 
 /// Largest IP packet of a device, bytes.
 pub(crate) const MTU: usize = 1_500;
-/// Packets that may wait in a device for the forwarder; the queue should never be full.
+/// Packets, or super-packets, that may wait in a device for the forwarder; the queue should never be
+/// full.
 const QUEUE: i32 = 10_000;
 
 /// Name of fullpipe's devices, each in a separate namespace.
 pub(crate) const NAME: &str = "fullpipe0";
 
-/// Creates a TUN device in this thread's network namespace. It lasts as long as the descriptor,
-/// whose reads do not block.
-pub(crate) fn tun() -> nix::Result<OwnedFd> {
-    let device = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
-        .open("/dev/net/tun")
-        .map_err(|error| nix::Error::from_raw(error.raw_os_error().unwrap_or(libc::EIO)))?;
-    let mut request = request(NAME);
-    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
-    ioctl(&device, libc::TUNSETIFF, &mut request)?;
-    Ok(device.into())
+/// A TUN device. It lasts as long as this, and its reads do not block.
+#[derive(Debug)]
+pub(crate) struct Tun {
+    descriptor: OwnedFd,
+    has_offloads: bool,
+}
+
+impl Tun {
+    /// Creates a device in this thread's network namespace.
+    pub(crate) fn new(has_offloads: bool) -> nix::Result<Tun> {
+        let device = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+            .open("/dev/net/tun")
+            .map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO)))?;
+        let mut request = request(NAME);
+        let header = if has_offloads { libc::IFF_VNET_HDR } else { 0 };
+        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | header) as i16;
+        ioctl(&device, libc::TUNSETIFF, &mut request)?;
+        if has_offloads {
+            offload(&device)?;
+        }
+        Ok(Tun {
+            descriptor: device.into(),
+            has_offloads,
+        })
+    }
+
+    /// Reads what this end sent: a packet, or a super-packet. The inner value is `None` if it is
+    /// malformed. `buffer` has the size [`Tun::BUFFER`].
+    pub(crate) fn read<'a>(&self, buffer: &'a mut [u8]) -> nix::Result<Option<Packets<'a>>> {
+        if self.has_offloads {
+            let size = nix::unistd::read(&self.descriptor, buffer)?;
+            return Ok(Packets::of(&mut buffer[..size]));
+        }
+        let size = nix::unistd::read(&self.descriptor, &mut buffer[..MTU])?;
+        Ok(Some(Packets::single(&buffer[..size])))
+    }
+
+    pub(crate) const BUFFER: usize = offload::LARGEST;
+
+    /// Delivers a packet to this end.
+    pub(crate) fn write(&self, packet: &[u8]) -> nix::Result<usize> {
+        if self.has_offloads {
+            let parts = [IoSlice::new(&offload::PLAIN), IoSlice::new(packet)];
+            writev(&self.descriptor, &parts)
+        } else {
+            nix::unistd::write(&self.descriptor, packet)
+        }
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// Lets the kernel leave checksums and segmentation to the reader, as to a NIC.
+fn offload(device: &impl AsRawFd) -> nix::Result<()> {
+    let set = |offloads: libc::c_uint| {
+        // SAFETY: this code takes a number.
+        Errno::result(unsafe {
+            libc::ioctl(
+                device.as_raw_fd(),
+                libc::TUNSETOFFLOAD,
+                libc::c_ulong::from(offloads),
+            )
+        })
+    };
+    let tcp = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO_ECN;
+    // Linux 6.2 has those of UDP, and takes both together only.
+    let udp = libc::TUN_F_USO4 | libc::TUN_F_USO6;
+    set(tcp | udp).or_else(|_| set(tcp)).map(drop)
 }
 
 /// Gives the device an address with a prefix of `prefix` bits, and brings the device up.

@@ -5,7 +5,7 @@
 //! and then watches clock and devices without sleeping. On a simulated clock it sleeps until a packet
 //! is due: no packet is late.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,13 +24,14 @@ use serde::Serialize;
 
 use crate::clock::Clock;
 use crate::cpu::Cpu;
+use crate::device::Tun;
 use crate::packet::{Header, set_ecn};
-use crate::{Bed, device, privileges, sandbox};
+use crate::{Bed, privileges, sandbox};
 
 /// Time before a packet is due at which the thread no longer sleeps: waking up takes no longer in
 /// most cases.
 const SPIN: Span = Span::from_micros(40);
-/// Packets read from one end before the thread looks at the other.
+/// Reads from one end before the thread looks at the other.
 const BATCH: usize = 16;
 /// Time in each period for which the thread precedes all others. Other threads get the rest, in
 /// pieces of 0.1 ms. With a fixed priority (SCHED_FIFO) the thread would have to give way for 50 ms
@@ -102,9 +103,10 @@ pub struct Timeliness {
     pub lateness_p99_s: f64,
     /// Largest lateness.
     pub lateness_max_s: f64,
-    /// Packets that were never read, because a device was full.
+    /// Packets that were never read, because a device was full. A super-packet, of up to 64 kB of a
+    /// flow, counts once.
     pub overflown: u64,
-    /// Packets that are not IPv4, or belong to no flow.
+    /// Packets that are not IPv4, belong to no flow, or are malformed.
     pub ignored: u64,
     /// Reasons not to trust the run; empty if it can be trusted.
     pub doubts: Vec<String>,
@@ -132,12 +134,21 @@ impl<R, T> std::fmt::Debug for Forwarder<R, T> {
 /// Output of the emulator.
 struct Out<T> {
     clock: Clock,
-    near: Arc<OwnedFd>,
-    far: Arc<OwnedFd>,
+    near: Arc<Tun>,
+    far: Arc<Tun>,
     /// Side that sends in the forward direction.
     sender: Side,
     lateness: Histogram,
     tap: T,
+}
+
+impl<T> Out<T> {
+    fn tun(&self, side: Side) -> &Arc<Tun> {
+        match side {
+            Side::Near => &self.near,
+            Side::Far => &self.far,
+        }
+    }
 }
 
 impl<T: Tap> Observer<Frame> for Out<T> {
@@ -163,14 +174,7 @@ impl<T: Tap> Observer<Frame> for Out<T> {
         set_ecn(&mut packet.payload, packet.ecn);
         let at = self.clock.now();
         // If an end accepts no more packets, its host drops and counts them.
-        let _ = nix::unistd::write(
-            if side == Side::Near {
-                &self.near
-            } else {
-                &self.far
-            },
-            &packet.payload,
-        );
+        let _ = self.tun(side).write(&packet.payload);
         self.lateness.add(at.since(due));
         self.tap.delivered(at, due, waited, side, &packet);
     }
@@ -220,7 +224,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
     pub fn run(&mut self, stop: &AtomicBool) {
         // Makes the thread's timers exact.
         let _ = prctl::set_timerslack(1);
-        let mut buffer = [0; device::MTU];
+        let mut buffer = vec![0; Tun::BUFFER];
         let mut tick = Time::ZERO;
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
@@ -236,40 +240,40 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         }
     }
 
-    /// Reads the packets that wait at one end, up to a batch; returns their number.
+    /// Reads what waits at one end, up to a batch; returns the number of reads.
     fn read(&mut self, side: Side, buffer: &mut [u8]) -> usize {
         for count in 0..BATCH {
-            let tun = if side == Side::Near {
-                &self.out.near
-            } else {
-                &self.out.far
-            };
-            let Ok(size) = nix::unistd::read(tun, buffer) else {
+            let Ok(packets) = self.out.tun(side).read(buffer) else {
                 return count;
             };
             let now = self.clock.now();
-            let packet = &buffer[..size];
-            let header = Header::read(packet);
-            let way =
-                header.and_then(|header| Some((header, (self.route)(side, &header, packet)?)));
-            let Some((Header { ecn, key, .. }, (flow, direction, kind))) = way else {
-                self.ignored += 1;
-                continue;
-            };
-            let size = Bytes::new(size as u64);
-            let packet = EmulatedPacket {
-                flow,
-                direction,
-                kind,
-                key,
-                size,
-                ecn,
-                payload: packet.into(),
-            };
-            self.out.tap.entered(now, side, &packet);
-            self.path.arrive(now, packet, &mut self.out);
+            match packets {
+                Some(packets) => packets.for_each(|packet| self.enter(now, side, packet)),
+                None => self.ignored += 1,
+            }
         }
         BATCH
+    }
+
+    /// Passes a packet from one end to the path.
+    fn enter(&mut self, now: Time, side: Side, packet: Frame) {
+        let header = Header::read(&packet);
+        let way = header.and_then(|header| Some((header, (self.route)(side, &header, &packet)?)));
+        let Some((Header { ecn, key, .. }, (flow, direction, kind))) = way else {
+            self.ignored += 1;
+            return;
+        };
+        let packet = EmulatedPacket {
+            flow,
+            direction,
+            kind,
+            key,
+            size: Bytes::new(packet.len() as u64),
+            ecn,
+            payload: packet,
+        };
+        self.out.tap.entered(now, side, &packet);
+        self.path.arrive(now, packet, &mut self.out);
     }
 
     /// Sleeps until a packet arrives, or is nearly due.
@@ -372,15 +376,15 @@ fn hurry(simulated: bool) {
 }
 
 /// Creates a packet as the forwarder does, for measurements.
-pub(crate) fn sample(packet: &[u8], direction: Direction) -> EmulatedPacket<Frame> {
-    let size = Bytes::new(packet.len() as u64);
+pub(crate) fn sample(packet: impl Into<Frame>, direction: Direction) -> EmulatedPacket<Frame> {
+    let packet = packet.into();
     EmulatedPacket {
         flow: 0,
         direction,
         kind: PacketKind::Data,
         key: 0,
-        size,
+        size: Bytes::new(packet.len() as u64),
         ecn: EcnCodepoint::NotEct,
-        payload: packet.into(),
+        payload: packet,
     }
 }

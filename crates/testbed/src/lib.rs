@@ -49,6 +49,7 @@ mod facts;
 mod forward;
 pub mod kernel;
 mod link;
+mod offload;
 mod packet;
 mod pcapng;
 mod ports;

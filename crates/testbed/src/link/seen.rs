@@ -287,7 +287,7 @@ mod tests {
             upload: false,
         };
         for ms in [5, 17, 29] {
-            let packet = crate::forward::sample(&[0; 1500], Direction::Forward);
+            let packet = crate::forward::sample([0; 1500], Direction::Forward);
             let at = Time::ZERO + Span::from_millis(ms);
             taps.delivered(at, at, Span::ZERO, Side::Near, &packet);
         }

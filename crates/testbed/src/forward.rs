@@ -38,6 +38,12 @@ const BATCH: usize = 16;
 /// in one piece when the kernel finds that others starve.
 const AWAKE: Span = Span::from_micros(900);
 const PERIOD: Span = Span::from_millis(1);
+/// Longest time without a break, and the part of it for which the thread then sleeps. The kernel
+/// enforces the share above at its ticks: a thread that spins exceeds it by up to a tick, and then
+/// has to wait for milliseconds. If it sleeps for more than a tenth of the time, each waking begins
+/// a new period (CBS: Documentation/scheduler/sched-deadline.rst §2.2).
+const STINT: Span = Span::from_micros(400);
+const SHARE: u64 = 7;
 /// Longest sleep, after which the thread checks for the end of the run.
 const NAP: Span = Span::from_millis(20);
 /// Largest 99th percentile of lateness with which a run is trusted.
@@ -121,6 +127,8 @@ pub struct Forwarder<R, T> {
     ignored: u64,
     since: Cpu,
     simulated: bool,
+    /// Whether the thread has to sleep at times, by itself.
+    takes_breaks: bool,
 }
 
 impl<R, T> std::fmt::Debug for Forwarder<R, T> {
@@ -207,13 +215,14 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
             ignored: 0,
             since: Cpu::now(),
             simulated: bed.simulated,
+            takes_breaks: false,
         }
     }
 
     /// Runs as a separate thread in a [`Sandbox`](crate::Sandbox), ahead of all others and without
     /// capabilities. A panic ends the sandbox: its processes would wait for packets forever.
     pub(crate) fn run_in_front(&mut self, stop: &AtomicBool) {
-        hurry(self.simulated);
+        self.takes_breaks = hurry(self.simulated);
         let _ = privileges::drop_all();
         if catch_unwind(AssertUnwindSafe(|| self.run(stop))).is_err() {
             sandbox::quit(101);
@@ -226,6 +235,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         let _ = prctl::set_timerslack(1);
         let mut buffer = vec![0; Tun::BUFFER];
         let mut tick = Time::ZERO;
+        let mut awake_since = self.clock.now();
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             self.path.advance(now, &mut self.out);
@@ -234,8 +244,13 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
                 tick = now + Span::from_millis(100);
             }
             let read = self.read(Side::Near, &mut buffer) + self.read(Side::Far, &mut buffer);
-            if read == 0 {
-                self.wait();
+            let mut slept = if read == 0 { self.wait() } else { Span::ZERO };
+            let awake = now.since(awake_since);
+            if self.takes_breaks && awake > STINT && slept == Span::ZERO {
+                slept = self.sleep(awake / SHARE, &mut []);
+            }
+            if slept >= awake / SHARE {
+                awake_since = self.clock.now();
             }
         }
     }
@@ -276,23 +291,25 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         self.path.arrive(now, packet, &mut self.out);
     }
 
-    /// Sleeps until a packet arrives, or is nearly due.
-    fn wait(&self) {
-        let now = self.clock.now();
+    /// Sleeps until a packet arrives, or is nearly due; returns the time asleep.
+    fn wait(&self) -> Span {
         let due = self.path.next_at().unwrap_or(Time::MAX);
         let spin = if self.simulated { Span::ZERO } else { SPIN };
-        let sleep = due.since(now).saturating_sub(spin).min(NAP);
+        let sleep = due.since(self.clock.now()).saturating_sub(spin).min(NAP);
         if sleep == Span::ZERO {
-            return;
+            return Span::ZERO;
         }
         let mut fds =
             [&self.out.near, &self.out.far].map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN));
-        match ppoll(
-            &mut fds,
-            Some(TimeSpec::nanoseconds(sleep.as_nanos() as i64)),
-            None,
-        ) {
-            Ok(_) | Err(Errno::EINTR) => {}
+        self.sleep(sleep, &mut fds)
+    }
+
+    /// Sleeps for some time, or until a device can be read; returns the time asleep.
+    fn sleep(&self, most: Span, until: &mut [PollFd<'_>]) -> Span {
+        let before = self.clock.now();
+        let most = TimeSpec::nanoseconds(most.as_nanos() as i64);
+        match ppoll(until, Some(most), None) {
+            Ok(_) | Err(Errno::EINTR) => self.clock.now().since(before),
             Err(error) => unreachable!("two descriptors can be polled: {error}"),
         }
     }
@@ -335,8 +352,9 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
 
 /// Puts this thread ahead of others, where permitted (Linux' SCHED_DEADLINE, which needs
 /// CAP_SYS_NICE). On a simulated clock its priority is fixed (SCHED_FIFO): then `ppoll` waits to the
-/// nanosecond, and user-mode Linux charges no time for the thread's readings of the clock.
-fn hurry(simulated: bool) {
+/// nanosecond, and user-mode Linux charges no time for the thread's readings of the clock. Returns
+/// whether the thread has a share of the time, so that it needs breaks.
+fn hurry(simulated: bool) -> bool {
     if simulated {
         let first = libc::sched_param { sched_priority: 1 };
         #[expect(unsafe_code, reason = "sched_setscheduler has no safe form")]
@@ -349,7 +367,7 @@ fn hurry(simulated: bool) {
             )
         };
         assert!(set == 0, "root of user-mode Linux may set priorities");
-        return;
+        return false;
     }
     let attributes = libc::sched_attr {
         size: size_of::<libc::sched_attr>() as u32,
@@ -369,10 +387,12 @@ fn hurry(simulated: bool) {
     // SAFETY: the attributes outlive the call, which reads them; the other call takes only numbers.
     // Both affect this thread alone.
     unsafe {
-        if cores < 2 || libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) != 0 {
-            libc::setpriority(libc::PRIO_PROCESS, 0, -20);
+        if cores >= 2 && libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) == 0 {
+            return true;
         }
+        libc::setpriority(libc::PRIO_PROCESS, 0, -20);
     }
+    false
 }
 
 /// Creates a packet as the forwarder does, for measurements.

@@ -64,14 +64,14 @@ impl Tun {
 
     pub(crate) const BUFFER: usize = offload::LARGEST;
 
-    /// Delivers a packet to this end.
-    pub(crate) fn write(&self, packet: &[u8]) -> nix::Result<usize> {
-        if self.has_offloads {
-            let parts = [IoSlice::new(&offload::PLAIN), IoSlice::new(packet)];
-            writev(&self.descriptor, &parts)
-        } else {
-            nix::unistd::write(&self.descriptor, packet)
-        }
+    /// Delivers a packet to this end. With offloads, a `struct virtio_net_hdr` precedes it.
+    pub(crate) fn write(&self, parts: &[IoSlice<'_>]) -> nix::Result<usize> {
+        writev(&self.descriptor, parts)
+    }
+
+    /// Whether the device has offloads.
+    pub(crate) fn has_offloads(&self) -> bool {
+        self.has_offloads
     }
 }
 

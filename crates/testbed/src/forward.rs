@@ -7,7 +7,6 @@
 
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fullpipe_emulator::{
@@ -22,6 +21,7 @@ use nix::sys::prctl;
 use nix::sys::time::{TimeSpec, TimeValLike};
 use serde::Serialize;
 
+use crate::burst::Outlet;
 use crate::clock::Clock;
 use crate::cpu::Cpu;
 use crate::device::Tun;
@@ -142,8 +142,8 @@ impl<R, T> std::fmt::Debug for Forwarder<R, T> {
 /// Output of the emulator.
 struct Out<T> {
     clock: Clock,
-    near: Arc<Tun>,
-    far: Arc<Tun>,
+    near: Outlet,
+    far: Outlet,
     /// Side that sends in the forward direction.
     sender: Side,
     lateness: Histogram,
@@ -151,11 +151,16 @@ struct Out<T> {
 }
 
 impl<T> Out<T> {
-    fn tun(&self, side: Side) -> &Arc<Tun> {
+    fn outlet(&mut self, side: Side) -> &mut Outlet {
         match side {
-            Side::Near => &self.near,
-            Side::Far => &self.far,
+            Side::Near => &mut self.near,
+            Side::Far => &mut self.far,
         }
+    }
+
+    fn flush(&mut self) {
+        self.near.flush();
+        self.far.flush();
     }
 }
 
@@ -181,10 +186,9 @@ impl<T: Tap> Observer<Frame> for Out<T> {
         };
         set_ecn(&mut packet.payload, packet.ecn);
         let at = self.clock.now();
-        // If an end accepts no more packets, its host drops and counts them.
-        let _ = self.tun(side).write(&packet.payload);
         self.lateness.add(at.since(due));
         self.tap.delivered(at, due, waited, side, &packet);
+        self.outlet(side).deliver(packet.payload);
     }
 }
 
@@ -198,7 +202,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         route: R,
         tap: T,
     ) -> Forwarder<R, T> {
-        let (near, far) = (Arc::clone(&bed.near.tun), Arc::clone(&bed.far.tun));
+        let (near, far) = (Outlet::new(&bed.near.tun), Outlet::new(&bed.far.tun));
         let out = Out {
             clock,
             near,
@@ -239,6 +243,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             self.path.advance(now, &mut self.out);
+            self.out.flush();
             if now >= tick {
                 self.out.tap.tick(now, &mut self.path);
                 tick = now + Span::from_millis(100);
@@ -258,7 +263,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
     /// Reads what waits at one end, up to a batch; returns the number of reads.
     fn read(&mut self, side: Side, buffer: &mut [u8]) -> usize {
         for count in 0..BATCH {
-            let Ok(packets) = self.out.tun(side).read(buffer) else {
+            let Ok(packets) = self.out.outlet(side).tun.read(buffer) else {
                 return count;
             };
             let now = self.clock.now();
@@ -289,6 +294,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         };
         self.out.tap.entered(now, side, &packet);
         self.path.arrive(now, packet, &mut self.out);
+        self.out.flush();
     }
 
     /// Sleeps until a packet arrives, or is nearly due; returns the time asleep.
@@ -299,8 +305,8 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         if sleep == Span::ZERO {
             return Span::ZERO;
         }
-        let mut fds =
-            [&self.out.near, &self.out.far].map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN));
+        let mut fds = [&self.out.near, &self.out.far]
+            .map(|end| PollFd::new(end.tun.as_fd(), PollFlags::POLLIN));
         self.sleep(sleep, &mut fds)
     }
 
@@ -335,7 +341,8 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         }
         if overflown > 0 {
             doubts.push(format!(
-                "{overflown} packets came faster than they could be read, and were dropped unseen"
+                "{overflown} packets, or super-packets of a flow (up to 64 kB), came faster than they \
+                 could be read, and were dropped unseen"
             ));
         }
         let timeliness = Timeliness {

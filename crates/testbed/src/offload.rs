@@ -4,6 +4,7 @@
 //!
 //! The bytes come from a program that may send what it likes (with CAP_NET_RAW, also such headers).
 
+use crate::checksum::{add_up, checksum, pseudo_header};
 use crate::device::MTU;
 
 /// Length of `struct virtio_net_hdr` (linux/virtio_net.h). Its numbers have the machine's byte order
@@ -14,15 +15,15 @@ pub(crate) const LARGEST: usize = HEADER + 65_536;
 /// The header of a packet without offloads, as it is written.
 pub(crate) const PLAIN: [u8; HEADER] = [0; HEADER];
 
-const NEEDS_CSUM: u8 = 1;
+pub(crate) const NEEDS_CSUM: u8 = 1;
 const GSO_NONE: u8 = 0;
-const GSO_TCPV4: u8 = 1;
+pub(crate) const GSO_TCPV4: u8 = 1;
 /// UDP datagrams of one size (UDP_SEGMENT).
 const GSO_UDP_L4: u8 = 5;
 /// A flag of the type: the first segment has CWR.
 const GSO_ECN: u8 = 0x80;
 
-const TCP: u8 = 6;
+pub(crate) const TCP: u8 = 6;
 const UDP: u8 = 17;
 /// Flags of the last segment only.
 const FIN_PSH: u8 = 0x09;
@@ -100,12 +101,11 @@ impl<'a> Packets<'a> {
         let sum = checksum(add_up(&packet[..ip]));
         packet[10..12].copy_from_slice(&sum);
 
-        let length = (packet.len() - ip) as u16;
-        let pseudo =
-            add_up(&packet[12..20]) + add_up(&[0, packet[9]]) + add_up(&length.to_be_bytes());
+        let pseudo = pseudo_header(packet, packet.len() - ip);
         let transport = &mut packet[ip..];
         let at = if self.headers[9] == UDP {
-            transport[4..6].copy_from_slice(&length.to_be_bytes());
+            let length = (transport.len() as u16).to_be_bytes();
+            transport[4..6].copy_from_slice(&length);
             6
         } else {
             let sequence = [transport[4], transport[5], transport[6], transport[7]];
@@ -158,34 +158,224 @@ fn add(field: &mut [u8], more: u16) {
     field.copy_from_slice(&sum.to_be_bytes());
 }
 
-/// Returns the sum of all 16-bit words in the machine's byte order, which does not matter
-/// (RFC 1071 §2 (B)). All words but the last are whole.
-fn add_up(bytes: &[u8]) -> u64 {
-    let mut sums = [0_u64; 8];
-    let mut blocks = bytes.chunks_exact(32);
-    for block in &mut blocks {
-        for (sum, word) in sums.iter_mut().zip(block.chunks_exact(4)) {
-            *sum += u64::from(u32::from_ne_bytes([word[0], word[1], word[2], word[3]]));
+#[cfg(test)]
+pub(crate) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::checksum::fold;
+    use crate::packet::Header;
+
+    const SEQUENCE: u32 = u32::MAX - 5_000;
+
+    /// Returns a packet without checksums: protocol 6 with 12 bytes of options, or 17.
+    pub(crate) fn packet(protocol: u8, flags: u8, payload: &[u8]) -> Vec<u8> {
+        let headers = if protocol == TCP { 52 } else { 28 };
+        let mut packet = vec![0; headers];
+        packet[..9].copy_from_slice(&[0x45, 0x02, 0, 0, 0xff, 0xfe, 0x40, 0, 64]);
+        packet[9] = protocol;
+        packet[12..20].copy_from_slice(&[100, 64, 0, 1, 100, 64, 0, 2]);
+        packet[20..24].copy_from_slice(&[0x14, 0x51, 0x80, 0x01]);
+        if protocol == TCP {
+            packet[24..28].copy_from_slice(&SEQUENCE.to_be_bytes());
+            packet[28..34].copy_from_slice(&[1, 2, 3, 4, 0x80, flags]);
+            packet[40..52].copy_from_slice(&[1, 1, 8, 10, 5, 6, 7, 8, 9, 10, 11, 12]);
+        }
+        packet.extend_from_slice(payload);
+        packet
+    }
+
+    fn read(kind: u8, size: u16, packet: &[u8]) -> Vec<u8> {
+        let mut read = vec![NEEDS_CSUM, kind];
+        let offset = if packet[9] == TCP { 16 } else { 6 };
+        for number in [packet.len() as u16, size, 20, offset] {
+            read.extend(number.to_ne_bytes());
+        }
+        read.extend(packet);
+        read
+    }
+
+    /// Asserts that the checksums are right, and the length is; computed word by word.
+    pub(crate) fn assert_right(packet: &[u8]) {
+        let plain = |bytes: &[u8]| {
+            let mut sum = 0_u32;
+            for word in bytes.chunks(2) {
+                sum += u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0));
+            }
+            while sum > 0xffff {
+                sum = (sum & 0xffff) + (sum >> 16);
+            }
+            sum
+        };
+        assert_eq!(plain(&packet[..20]), 0xffff, "IP");
+        assert_eq!(packet[2..4], (packet.len() as u16).to_be_bytes());
+        let length = (packet.len() as u16 - 20).to_be_bytes();
+        let pseudo = [&packet[12..20], &[0, packet[9]], &length, &packet[20..]].concat();
+        assert_eq!(plain(&pseudo), 0xffff, "TCP or UDP");
+    }
+
+    fn bytes(length: usize) -> Vec<u8> {
+        (0..length).map(|i| (i * 7 % 251) as u8).collect()
+    }
+
+    #[test]
+    fn a_tcp_super_packet_becomes_the_segments_of_a_nic() {
+        let payload = bytes(3 * 1_448 + 100);
+        // ACK, PSH, FIN and CWR.
+        let mut read = read(GSO_TCPV4 | GSO_ECN, 1_448, &packet(TCP, 0x99, &payload));
+        let packets: Vec<_> = Packets::of(&mut read).unwrap().collect();
+        assert_eq!(
+            packets
+                .iter()
+                .map(|packet| packet.len())
+                .collect::<Vec<_>>(),
+            [1_500, 1_500, 1_500, 152]
+        );
+        let mut sequence = SEQUENCE;
+        for (i, packet) in packets.iter().enumerate() {
+            assert_right(packet);
+            assert_eq!(
+                packet[24..28],
+                sequence.to_be_bytes(),
+                "past the largest number"
+            );
+            sequence = sequence.wrapping_add(packet.len() as u32 - 52);
+            assert_eq!(
+                packet[4..6],
+                0xfffe_u16.wrapping_add(i as u16).to_be_bytes()
+            );
+            assert_eq!(
+                packet[33],
+                [0x90, 0x10, 0x10, 0x19][i],
+                "CWR is first, PSH and FIN are last"
+            );
+            assert_eq!(packet[40..52], read[HEADER + 40..HEADER + 52], "options");
+        }
+        let joined: Vec<u8> = packets
+            .iter()
+            .flat_map(|packet| &packet[52..])
+            .copied()
+            .collect();
+        assert_eq!(joined, payload);
+    }
+
+    #[test]
+    fn udp_datagrams_have_their_own_lengths() {
+        let payload = bytes(2 * 1_200 + 1);
+        let mut read = read(GSO_UDP_L4, 1_200, &packet(UDP, 0, &payload));
+        let packets: Vec<_> = Packets::of(&mut read).unwrap().collect();
+        for (packet, size) in packets.iter().zip([1_200_u16, 1_200, 1]) {
+            assert_right(packet);
+            assert_eq!(packet[24..26], (8 + size).to_be_bytes());
+        }
+        let joined: Vec<u8> = packets
+            .iter()
+            .flat_map(|packet| &packet[28..])
+            .copied()
+            .collect();
+        assert_eq!(joined, payload);
+    }
+
+    #[test]
+    fn a_single_packet_gets_its_checksum_and_no_other_change() {
+        for (protocol, at) in [(TCP, 36), (UDP, 26)] {
+            let mut one = packet(protocol, 0x10, &bytes(333));
+            let length = (one.len() as u16).to_be_bytes();
+            one[2..4].copy_from_slice(&length);
+            let sum = checksum(add_up(&one[..20]));
+            one[10..12].copy_from_slice(&sum);
+            let partial = fold(pseudo_header(&one, one.len() - 20)).to_ne_bytes();
+            one[at..at + 2].copy_from_slice(&partial);
+            let mut read = read(GSO_NONE, 0, &one);
+            let packets: Vec<_> = Packets::of(&mut read).unwrap().collect();
+            assert_eq!(packets.len(), 1);
+            assert_right(&packets[0]);
+            one[at..at + 2].copy_from_slice(&packets[0][at..at + 2]);
+            assert_eq!(*packets[0], *one);
+            read[0] = 0;
+            read[HEADER + at] ^= 1;
+            let untouched = read[HEADER..].to_vec();
+            let packets: Vec<_> = Packets::of(&mut read).unwrap().collect();
+            assert_eq!(*packets[0], *untouched, "without the flag it stays wrong");
         }
     }
-    let mut words = blocks.remainder().chunks_exact(2);
-    let mut sum: u64 = sums.iter().sum();
-    for word in &mut words {
-        sum += u64::from(u16::from_ne_bytes([word[0], word[1]]));
-    }
-    match words.remainder() {
-        [last] => sum + u64::from(u16::from_ne_bytes([*last, 0])),
-        _ => sum,
-    }
-}
 
-/// Returns the bytes of a checksum. Zero is sent as its other form, as Linux does: UDP's zero is "none".
-fn checksum(mut sum: u64) -> [u8; 2] {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
+    #[test]
+    fn what_no_kernel_sends_is_malformed() {
+        let whole = packet(TCP, 0x10, &bytes(3_000));
+        let is_refused = |read: &mut Vec<u8>| Packets::of(read).is_none();
+        assert!(is_refused(&mut vec![0; HEADER - 1]));
+        assert!(is_refused(&mut read(GSO_TCPV4, 0, &whole)), "no size");
+        assert!(
+            is_refused(&mut read(GSO_TCPV4, 1_449, &whole)),
+            "larger than the MTU"
+        );
+        assert!(is_refused(&mut read(GSO_UDP_L4, 1_000, &whole)), "TCP");
+        assert!(is_refused(&mut read(4, 1_000, &whole)), "TCP over IPv6");
+        assert!(
+            is_refused(&mut read(GSO_NONE, 0, &whole)),
+            "larger than the MTU"
+        );
+        assert!(
+            is_refused(&mut read(GSO_TCPV4, 1_448, &whole[..52])),
+            "no payload"
+        );
+        for (at, value) in [(0, 0x65), (0, 0x44), (6, 0x20), (7, 1), (32, 0x40)] {
+            let mut wrong = whole.clone();
+            wrong[at] = value;
+            assert!(is_refused(&mut read(GSO_TCPV4, 1_000, &wrong)), "byte {at}");
+        }
     }
-    match !(sum as u16) {
-        0 => [0xff; 2],
-        sum => sum.to_ne_bytes(),
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_a_packet_beyond_the_mtu(
+            flags: u8,
+            kind in prop_oneof![Just(0_u8), Just(1), Just(5), Just(0x81), any::<u8>()],
+            numbers in prop::array::uniform4(prop_oneof![0_u16..2_000, any::<u16>()]),
+            begins in 0_usize..4,
+            length in 0_usize..5_000,
+            noise in prop::collection::vec((0_usize..64, any::<u8>()), 0..6),
+        ) {
+            let mut bytes = packet([TCP, UDP][begins % 2], 0x18, &bytes(length));
+            for (at, value) in noise {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = value;
+                }
+            }
+            if begins > 1 {
+                bytes.truncate(length % 80);
+            }
+            let mut read = vec![flags, kind];
+            numbers.iter().for_each(|number| read.extend(number.to_ne_bytes()));
+            read.extend(&bytes);
+            let mut total = 0;
+            for packet in Packets::of(&mut read).into_iter().flatten() {
+                prop_assert!(packet.len() <= MTU);
+                let _ = Header::read(&packet);
+                total += packet.len();
+            }
+            // The smallest segment has a byte of payload, and headers again.
+            prop_assert!(total <= bytes.len() * 121);
+        }
+
+        #[test]
+        fn segments_tile_the_payload(
+            length in 1_usize..20_000,
+            size in 1_u16..1_448,
+            flags: u8,
+            is_tcp: bool,
+        ) {
+            let (protocol, kind) = if is_tcp { (TCP, GSO_TCPV4) } else { (UDP, GSO_UDP_L4) };
+            let payload = bytes(length);
+            let whole = packet(protocol, flags, &payload);
+            let headers = whole.len() - length;
+            let mut read = read(kind, size, &whole);
+            let packets: Vec<_> = Packets::of(&mut read).unwrap().collect();
+            prop_assert_eq!(packets.len(), length.div_ceil(usize::from(size)));
+            packets.iter().for_each(|packet| assert_right(packet));
+            let joined: Vec<u8> = packets.iter().flat_map(|packet| &packet[headers..]).copied().collect();
+            prop_assert_eq!(joined, payload);
+        }
     }
 }

@@ -81,14 +81,14 @@ impl Segment {
         let tcp = packet.get(IP..)?;
         let headers = IP + usize::from(tcp.get(12)? >> 4) * 4;
         let flags = *tcp.get(13)?;
-        let number = u32::from_be_bytes([tcp[4], tcp[5], tcp[6], tcp[7]]);
+        let sequence = u32::from_be_bytes([tcp[4], tcp[5], tcp[6], tcp[7]]);
         let is_plain = tos & CE != CE && fragment & 0x3f == 0 && offset == 0;
         let is_whole = headers >= IP + 20
             && packet.len() > headers
             && packet.len() == usize::from(u16::from_be_bytes([high, low]));
         (is_plain && is_whole && flags & !PSH == ACK).then_some(Segment {
             headers,
-            sequence: number,
+            sequence,
             has_psh: flags & PSH != 0,
         })
     }

@@ -127,7 +127,7 @@ pub struct Forwarder<R, T> {
     ignored: u64,
     since: Cpu,
     simulated: bool,
-    /// Whether the thread has to sleep at times, by itself.
+    /// Whether the thread has to sleep at times, since it has a share of the CPU time.
     takes_breaks: bool,
 }
 
@@ -260,7 +260,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         }
     }
 
-    /// Reads what waits at one end, up to a batch; returns the number of reads.
+    /// Reads the packets that wait at one end, up to a batch; returns the number of reads.
     fn read(&mut self, side: Side, buffer: &mut [u8]) -> usize {
         for count in 0..BATCH {
             let Ok(packets) = self.out.outlet(side).tun.read(buffer) else {

@@ -2,7 +2,7 @@
 //! `struct virtio_net_hdr` in front, as Linux hands it to a NIC. [`Packets`] are those that a NIC
 //! would send: the path decides on each of them.
 //!
-//! The bytes come from a program that may send what it likes (with CAP_NET_RAW, also such headers).
+//! The bytes come from a program. With CAP_NET_RAW it can write the headers, too, with any values.
 
 use crate::checksum::{add_up, checksum, pseudo_header};
 use crate::device::MTU;
@@ -57,7 +57,7 @@ impl<'a> Packets<'a> {
         }
     }
 
-    /// Splits what was read; `None` if that is malformed, or a packet would exceed the MTU.
+    /// Splits the bytes of a read; `None` if they are malformed, or a packet would exceed the MTU.
     pub(crate) fn of(read: &'a mut [u8]) -> Option<Packets<'a>> {
         let (header, packet) = read.split_at_mut_checked(HEADER)?;
         let number = |at: usize| usize::from(u16::from_ne_bytes([header[at], header[at + 1]]));

@@ -38,10 +38,10 @@ const BATCH: usize = 16;
 /// in one piece when the kernel finds that others starve.
 const AWAKE: Span = Span::from_micros(900);
 const PERIOD: Span = Span::from_millis(1);
-/// Longest time without a break, and the part of it for which the thread then sleeps. The kernel
-/// enforces the share above at its ticks: a thread that spins exceeds it by up to a tick, and then
-/// has to wait for milliseconds. If it sleeps for more than a tenth of the time, each waking begins
-/// a new period (CBS: Documentation/scheduler/sched-deadline.rst §2.2).
+/// Longest time without a break, and the part of it for which the thread then sleeps. Without breaks a
+/// thread that spins is stopped for more than a millisecond at times, presumably since the kernel
+/// enforces the share above at its ticks. If it sleeps for more than a tenth of the time, each waking
+/// begins a new period (CBS: Documentation/scheduler/sched-deadline.rst §2.2).
 const STINT: Span = Span::from_micros(400);
 const SHARE: u64 = 7;
 /// Longest sleep, after which the thread checks for the end of the run.

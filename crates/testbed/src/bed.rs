@@ -177,41 +177,26 @@ impl End {
     /// Returns the number of packets that the device dropped because they were not read in time; a
     /// super-packet counts once.
     pub fn overflown(&mut self) -> u64 {
-        let mut text = String::new();
-        let read = self
-            .devices
-            .rewind()
-            .and_then(|()| self.devices.read_to_string(&mut text));
+        let text = reread(&mut self.devices);
         let line = text
             .lines()
             .find_map(|line| line.trim().strip_prefix(device::NAME)?.strip_prefix(':'));
         // Eight numbers about received packets precede eight about sent packets. The fourth number
         // of the second group is the number of dropped packets.
         let dropped = line.and_then(|line| line.split_whitespace().nth(11)?.parse().ok());
-        if read.is_ok() {
-            dropped.unwrap_or(0)
-        } else {
-            0
-        }
+        dropped.unwrap_or(0)
     }
 
     /// Returns the number of UDP packets that arrived, and that the kernel dropped because the buffer of
     /// their socket was full.
     pub fn unread(&mut self) -> u64 {
-        let mut text = String::new();
-        let read = self
-            .protocols
-            .as_mut()
-            .map(|file| file.rewind().and_then(|()| file.read_to_string(&mut text)));
+        let text = self.protocols.as_mut().map_or(String::new(), reread);
         // A line of names precedes the line of values.
         let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp:"));
         let (names, values) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
         let mut pairs = names.split_whitespace().zip(values.split_whitespace());
         let errors = pairs.find(|(name, _)| *name == "RcvbufErrors");
-        match read {
-            Some(Ok(_)) => errors.map_or(0, |(_, value)| value.parse().unwrap_or(0)),
-            _ => 0,
-        }
+        errors.map_or(0, |(_, value)| value.parse().unwrap_or(0))
     }
 
     /// Waits, at most for `most`, until a socket listens or has a UDP port; returns whether one
@@ -266,10 +251,6 @@ fn allow_ping() {
 /// Returns whether a table of the kernel contains a listening socket (0A), or a UDP socket without
 /// a peer (07), at a port if one is given.
 fn listens(table: &mut File, port: Option<u16>) -> bool {
-    let mut text = String::new();
-    let read = table
-        .rewind()
-        .and_then(|()| table.read_to_string(&mut text));
     let wanted = |address: &str| {
         let at = address.rsplit(':').next();
         let at = at.and_then(|hex| u16::from_str_radix(hex, 16).ok());
@@ -280,7 +261,16 @@ fn listens(table: &mut File, port: Option<u16>) -> bool {
         let (address, state) = (words.next(), words.nth(1));
         matches!(state, Some("0A" | "07")) && address.is_some_and(wanted)
     };
-    read.is_ok() && text.lines().skip(1).any(is_listener)
+    reread(table).lines().skip(1).any(is_listener)
+}
+
+/// Returns the present text of a file of /proc; empty if it can't be read.
+fn reread(file: &mut File) -> String {
+    let mut text = String::new();
+    match file.rewind().and_then(|()| file.read_to_string(&mut text)) {
+        Ok(_) => text,
+        Err(_) => String::new(),
+    }
 }
 
 fn no_tun(error: Errno) -> SandboxError {

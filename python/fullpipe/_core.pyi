@@ -1552,7 +1552,7 @@ def kernel_place() -> tuple[str, int]:
 def run_kernel(
     scenario: Scenario,
     trace: str,
-    programs: Sequence[tuple[int, Sequence[str], Sequence[str], str | None, Path, str]],
+    programs: Sequence[tuple[int, Sequence[str], Sequence[str], str | None, Path]],
     progress: Callable[[float, float, int], object] | None = None,
     interval_of: Callable[[str, float, float, tuple[int, int, int]], object] | None = None,
 ) -> RunResult:
@@ -1562,8 +1562,7 @@ def run_kernel(
         scenario: The scenario to run.
         trace: `off`, or the interval between two rows; `ack` means 1 ms.
         programs: For each flow that is a program its index, the server and the client with their arguments, the
-            congestion control of the server's TCP (None for the machine's), the directory in which both run, and the
-            fix for errors.
+            congestion control of the server's TCP (None for the machine's), and the directory in which both run.
         progress: Called about ten times a second with the seconds completed, the total seconds, and 0.
         interval_of: Called about once a second for each flow, but for arriving ones, with its name, the interval's
             ends in seconds, and within it the bytes acknowledged, the packets sent again, and the congestion window in
@@ -1595,7 +1594,7 @@ def check_simulated(scenario: Scenario, runner: str, offered: Sequence[str]) -> 
 def simulate(
     scenario: Scenario,
     trace: str,
-    programs: Sequence[tuple[int, Sequence[str], Sequence[str], str | None, Path, str]],
+    programs: Sequence[tuple[int, Sequence[str], Sequence[str], str | None, Path]],
     folder: Path,
     progress: Callable[[float], object],
 ) -> None:

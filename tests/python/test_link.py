@@ -184,7 +184,7 @@ assert (got[21], got[22]) == (of[:3_001], of[:77])
 def _sum(data: bytes) -> int:
     """The sum of RFC 1071; 0xFFFF if a checksum in the data is right."""
     data += bytes(len(data) % 2)
-    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
     while total > 0xFFFF:
         total = (total & 0xFFFF) + (total >> 16)
     return total

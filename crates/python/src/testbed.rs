@@ -133,20 +133,12 @@ pub(crate) fn kernel_place() -> (String, u16) {
 }
 
 /// A program's flow, by its index; the server and the client, with their arguments; the congestion
-/// control of the server's TCP, if it matters; the directory in which both run; and the fix for
-/// errors.
-pub(crate) type Commands = (
-    u32,
-    Vec<String>,
-    Vec<String>,
-    Option<String>,
-    PathBuf,
-    String,
-);
+/// control of the server's TCP, if it matters; and the directory in which both run.
+pub(crate) type Commands = (u32, Vec<String>, Vec<String>, Option<String>, PathBuf);
 
 pub(crate) fn program(
     scenario: &fullpipe_scenario::Scenario,
-    (flow, server, client, cc, folder, fix): Commands,
+    (flow, server, client, cc, folder): Commands,
 ) -> Option<kernel::Program> {
     let spec = scenario.flows.get(flow as usize)?;
     Some(kernel::Program {
@@ -157,7 +149,6 @@ pub(crate) fn program(
         cc,
         folder,
         start: scenario.start(spec),
-        fix,
     })
 }
 

@@ -25,8 +25,6 @@ _VARIES = 10.0
 """... on a link whose rate varies around the known mean."""
 _LATER_S = 5
 """Time limits are longer than the run, so that it ends first, in seconds."""
-FIX = "its last lines may say why; run the command alone to see all of them"
-"""The fix for an error of a program that ran."""
 _PATIENCE_S = 30
 """Time that a program has to print its version, in seconds."""
 

@@ -123,7 +123,6 @@ class Program:
     server: Sequence[str]
     client: Sequence[str]
     cc: str | None
-    fix: str
 
 
 @contextmanager

@@ -100,9 +100,7 @@ def _run_inside(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
         place = Path("/tmp/programs") / each["name"]
         place.mkdir(parents=True)
         places[each["name"]] = place
-        programs.append(
-            (each["index"], each["server"], each["client"], each["cc"], place, each["fix"])
-        )
+        programs.append((each["index"], each["server"], each["client"], each["cc"], place))
     try:
         core.simulate(
             scenario,

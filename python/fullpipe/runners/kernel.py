@@ -11,7 +11,7 @@ from fullpipe import _core
 from fullpipe.bpf.program import KernelError
 from fullpipe.errors import refusal
 from fullpipe.programs.left import Folders
-from fullpipe.programs.lines import FIX, lines
+from fullpipe.programs.lines import lines
 from fullpipe.progress import Intervals
 from fullpipe.runners import Missing, _bpf, _states
 from fullpipe.runners._programs import WithPrograms
@@ -51,7 +51,7 @@ class Kernel:
         programs = lines(scenario, *_core.kernel_place())
         folders = Folders(programs) if programs else None
         commands = [
-            (each.asked.index, each.server, each.client, each.cc, folders.of(each), FIX)
+            (each.asked.index, each.server, each.client, each.cc, folders.of(each))
             for each in programs
             if folders
         ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fullpipe import _core
 from fullpipe.errors import RunnerError, refusal
 from fullpipe.programs.left import Folders
-from fullpipe.programs.lines import FIX, lines
+from fullpipe.programs.lines import lines
 from fullpipe.runners import Missing, _uml_boot
 from fullpipe.runners._programs import WithPrograms
 
@@ -139,9 +139,7 @@ class Uml:
                 pass  # The emulator may support it. If not, its error names the key.
         _core.check_simulated(scenario, self.name, _ALGORITHMS)
         programs = [
-            _uml_boot.Program(
-                each.asked.index, each.asked.name, each.server, each.client, each.cc, FIX
-            )
+            _uml_boot.Program(each.asked.index, each.asked.name, each.server, each.client, each.cc)
             for each in lines(scenario, *_core.kernel_place())
         ]
         return _uml_boot.Inside(scenario.source, scenario.file, scenario.settings, trace, programs)

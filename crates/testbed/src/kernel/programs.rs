@@ -40,8 +40,6 @@ pub struct Program {
     pub folder: PathBuf,
     /// Time at which the client starts.
     pub start: Span,
-    /// Fix for errors of the programs: how to install them, for example.
-    pub fix: String,
 }
 
 /// The end of a client.

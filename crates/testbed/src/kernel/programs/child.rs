@@ -49,7 +49,6 @@ struct About {
     role: Role,
     line: String,
     folder: PathBuf,
-    fix: String,
 }
 
 /// A started program.
@@ -75,7 +74,6 @@ impl Line {
             role,
             line: words.join(" "),
             folder: program.folder.clone(),
-            fix: program.fix.clone(),
         };
         let (name, arguments) = words
             .split_first()
@@ -124,7 +122,7 @@ impl About {
         let role = self.role.word();
         SandboxError::new(
             format!("program {flow:?}: its {role} {what}: {line}"),
-            &self.fix,
+            "its last lines may say why; run the command alone to see all of them",
         )
     }
 }

@@ -1,7 +1,8 @@
 //! Bursts: packets of a flow that leave the path late, together, are written as one super-packet.
 //!
-//! A packet never waits for another. If the forwarder is on time, each packet is written alone; if it
-//! is late, a burst costs little more than a packet, so that the forwarder can catch up.
+//! A packet never waits for another. If the forwarder is on time, each packet is written alone, also
+//! where several are due at one time; if it is late, a burst costs little more than a packet, so that
+//! the forwarder can catch up.
 
 use std::io::IoSlice;
 use std::sync::Arc;
@@ -26,23 +27,27 @@ impl Outlet {
         }
     }
 
-    /// Delivers a packet, at the latest when [`flush`](Outlet::flush) is called.
-    pub(crate) fn deliver(&mut self, packet: Frame) {
+    /// Delivers a packet at once, or if it is late, at the latest when [`flush`](Outlet::flush) is
+    /// called.
+    pub(crate) fn deliver(&mut self, packet: Frame, is_late: bool) {
         if !self.tun.has_offloads() {
             // If an end accepts no more packets, its host drops and counts them.
             let _ = self.tun.write(&[IoSlice::new(&packet)]);
-        } else if let Err(packet) = self.burst.push(packet) {
+            return;
+        }
+        if let Err(packet) = self.burst.push(packet) {
             self.flush();
             let first = self.burst.push(packet);
             first.unwrap_or_else(|_| unreachable!("an empty burst takes every packet"));
         }
+        if !is_late {
+            self.flush();
+        }
     }
 
-    /// Writes the packets that were delivered together.
+    /// Writes the late packets that were delivered together.
     pub(crate) fn flush(&mut self) {
-        self.burst.flush(|parts| {
-            let _ = self.tun.write(parts);
-        });
+        self.burst.flush(|parts| self.tun.write(parts).is_ok());
     }
 }
 
@@ -125,17 +130,26 @@ impl Burst {
         Ok(())
     }
 
-    /// Passes the parts of the frame to be written to `write`, and empties the burst.
-    fn flush(&mut self, write: impl FnOnce(&[IoSlice<'_>])) {
+    /// Passes the parts of the frame to be written to `write`, and empties the burst. If a
+    /// super-packet can't be written, each of its packets is.
+    fn flush(&mut self, mut write: impl FnMut(&[IoSlice<'_>]) -> bool) {
+        let single = |packet: &Frame, write: &mut dyn FnMut(&[IoSlice<'_>]) -> bool| {
+            // If an end accepts no more packets, its host drops and counts them.
+            let _ = write(&[IoSlice::new(&PLAIN), IoSlice::new(packet)]);
+        };
         match (&self.packets[..], self.first) {
             ([], _) => return,
-            ([packet], _) => write(&[IoSlice::new(&PLAIN), IoSlice::new(packet)]),
+            ([packet], _) => single(packet, &mut write),
             ([before, .., last], Some(first)) => {
                 let header = self.header(before, last, first.headers);
                 let mut parts = vec![IoSlice::new(&header)];
                 let payloads = self.packets.iter().map(|packet| &packet[first.headers..]);
                 parts.extend(payloads.map(IoSlice::new));
-                write(&parts);
+                if !write(&parts) {
+                    self.packets
+                        .iter()
+                        .for_each(|packet| single(packet, &mut write));
+                }
             }
             (_, None) => unreachable!("only segments are joined"),
         }
@@ -197,7 +211,10 @@ mod tests {
 
     fn written(burst: &mut Burst) -> Vec<u8> {
         let mut bytes = Vec::new();
-        burst.flush(|parts| parts.iter().for_each(|part| bytes.extend_from_slice(part)));
+        burst.flush(|parts| {
+            parts.iter().for_each(|part| bytes.extend_from_slice(part));
+            true
+        });
         bytes
     }
 
@@ -218,6 +235,26 @@ mod tests {
         let again: Vec<_> = Packets::of(&mut frame).unwrap().collect();
         assert_eq!(again, segments);
         assert!(written(&mut burst).is_empty());
+    }
+
+    #[test]
+    fn a_burst_that_is_refused_is_written_packet_by_packet() {
+        let segments = segments(0x18, &payload());
+        let mut burst = Burst::default();
+        for segment in &segments {
+            burst.push(segment.clone()).unwrap();
+        }
+        let mut frames: Vec<Vec<u8>> = Vec::new();
+        burst.flush(|parts| {
+            let whole: Vec<u8> = parts.iter().flat_map(|part| part.to_vec()).collect();
+            let is_single = whole.len() <= HEADER + 1_500;
+            is_single.then(|| frames.push(whole)).is_some()
+        });
+        let expected: Vec<_> = segments
+            .iter()
+            .map(|packet| [&PLAIN[..], packet].concat())
+            .collect();
+        assert_eq!(frames, expected);
     }
 
     #[test]

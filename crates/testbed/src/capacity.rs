@@ -43,8 +43,7 @@ struct Write(Outlet, u64);
 
 impl Observer<Frame> for Write {
     fn delivered(&mut self, _: Time, _: Span, packet: fullpipe_emulator::EmulatedPacket<Frame>) {
-        self.0.deliver(packet.payload);
-        self.0.flush();
+        self.0.deliver(packet.payload, false);
         self.1 += 1;
     }
 }

@@ -44,6 +44,8 @@ const PERIOD: Span = Span::from_millis(1);
 /// begins a new period (CBS: Documentation/scheduler/sched-deadline.rst §2.2).
 const STINT: Span = Span::from_micros(400);
 const SHARE: u64 = 7;
+/// Longest break.
+const BREAK: Span = Span::from_micros(120);
 /// Longest sleep, after which the thread checks for the end of the run.
 const NAP: Span = Span::from_millis(20);
 /// Largest 99th percentile of lateness with which a run is trusted.
@@ -84,7 +86,7 @@ pub trait Tap: Send {
     /// A packet passes a link.
     fn passed(&mut self, _transit: &LinkTransit, _packet: &EmulatedPacket<Frame>) {}
 
-    /// A packet is written at the other end at `at`. It was due at `due`, after it waited in queues
+    /// A packet is about to be written at the other end, at `at`. It was due at `due`, after it waited in queues
     /// for `waited`.
     fn delivered(
         &mut self,
@@ -103,7 +105,8 @@ pub trait Tap: Send {
 /// Accuracy of the forwarder's timing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Timeliness {
-    /// Median of the packets' lateness: time written minus time due.
+    /// Median of the packets' lateness: from the time due to the time at which the packet's write, or that of its
+    /// burst, is prepared.
     pub lateness_p50_s: f64,
     /// 99th percentile of the lateness.
     pub lateness_p99_s: f64,
@@ -186,9 +189,10 @@ impl<T: Tap> Observer<Frame> for Out<T> {
         };
         set_ecn(&mut packet.payload, packet.ecn);
         let at = self.clock.now();
-        self.lateness.add(at.since(due));
+        let late = at.since(due);
+        self.lateness.add(late);
         self.tap.delivered(at, due, waited, side, &packet);
-        self.outlet(side).deliver(packet.payload);
+        self.outlet(side).deliver(packet.payload, late > SPIN);
     }
 }
 
@@ -251,10 +255,12 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
             let read = self.read(Side::Near, &mut buffer) + self.read(Side::Far, &mut buffer);
             let mut slept = if read == 0 { self.wait() } else { Span::ZERO };
             let awake = now.since(awake_since);
+            // A stall counts as awake, but needs no longer break.
+            let share = (awake / SHARE).min(BREAK);
             if self.takes_breaks && awake > STINT && slept == Span::ZERO {
-                slept = self.sleep(awake / SHARE, &mut []);
+                slept = self.sleep(share, &mut []);
             }
-            if slept >= awake / SHARE {
+            if slept >= share {
                 awake_since = self.clock.now();
             }
         }
@@ -316,7 +322,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         let most = TimeSpec::nanoseconds(most.as_nanos() as i64);
         match ppoll(until, Some(most), None) {
             Ok(_) | Err(Errno::EINTR) => self.clock.now().since(before),
-            Err(error) => unreachable!("two descriptors can be polled: {error}"),
+            Err(error) => unreachable!("devices can be polled, or none: {error}"),
         }
     }
 

@@ -41,6 +41,10 @@ class RunnerError(UserError):
     """The runner is unknown or not installed; the text lists the known ones, or says how to install it."""
 
 
+class FailedRunsError(UserError):
+    """Runs of a sweep failed; the text has the first error. Finished runs are kept."""
+
+
 def how_to_add(extra: str) -> str:
     """Returns how to install an extra."""
     return (

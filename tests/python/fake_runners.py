@@ -68,8 +68,15 @@ class Failing(Timed):
     name = "failing"
     def execute(self, scenario, trace, progress):
         if scenario.seed in json.loads(os.environ.get("FAIL", "[]")):
-            raise refusal("server of quinn: ended with exit code 3", "run it alone", file=scenario.file)
+            raise refusal(f"quinn ended with exit code {scenario.seed}", "run it alone", file=scenario.file)
         return super().execute(scenario, trace, progress)
+
+class FailingAside(Failing):
+    name, real_time = "failing-aside", False
+    def execute(self, scenario, trace, progress):
+        if scenario.seed in json.loads(os.environ.get("FAIL", "[]")):
+            return super().execute(scenario, trace, progress)
+        return Fake.execute(self, scenario, trace, progress)
 
 class Choosy(Fake):
     name = "choosy"

@@ -12,13 +12,13 @@ import tomllib
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from fullpipe import _core
 from fullpipe._core import ScenarioError
 from fullpipe.batch.executor import blocks, on_threads
 from fullpipe.batch.pool import Shard, Step, cores
-from fullpipe.errors import RunnerError
+from fullpipe.errors import FailedRunsError
 from fullpipe.run import Run, parse
 
 if TYPE_CHECKING:
@@ -28,17 +28,19 @@ if TYPE_CHECKING:
     from fullpipe.runners import Progress, Runner
 
     Level = Callable[[int, _core.Scenario], str]
-    Execute = Callable[["ScheduledRun", Progress], tuple[Shard | None, int]]
+    Execute = Callable[["ScheduledRun", Progress], "Made"]
 
 
 IN_A_ROW = 3
-"""Failed runs in a row that end a sweep: each further run would fail likewise."""
+"""Failed runs in a row that end a sweep: each further run would probably fail likewise."""
 
 
 class Failures:
-    """The runs of a sweep that failed. A program that fails once in twenty runs does not end a study of a night."""
+    """The runs of a sweep that failed: a program that fails once in twenty runs does not end a sweep of a night."""
 
-    def __init__(self) -> None:
+    def __init__(self, note: Callable[[str], object] = lambda _: None) -> None:
+        """Starts without failures; `note` is told each of them."""
+        self._note = note
         self._all: list[ScenarioError] = []
         self._in_a_row = 0
 
@@ -46,28 +48,32 @@ class Failures:
         """Counts a run: its error, or None for a success.
 
         Raises:
-            ScenarioError: The error itself, if it is the third in a row.
+            FailedRunsError: When it is the third failure in a row.
         """
-        self._in_a_row = self._in_a_row + 1 if error else 0
-        if error:
-            self._all.append(error)
-        if error and self._in_a_row == IN_A_ROW:
-            raise error
+        if error is None:
+            self._in_a_row = 0
+            return
+        self._all.append(error)
+        self._in_a_row += 1
+        self._note(f"a run failed: {str(error).splitlines()[0]}")
+        if self._in_a_row == IN_A_ROW:
+            self._refuse(f"{IN_A_ROW} runs in a row failed", self._all[-IN_A_ROW])
 
-    def refuse(self, runs: int) -> None:
-        """Reports the failures among `runs` runs.
+    def refuse(self) -> None:
+        """Reports the failures at the end.
 
         Raises:
-            RunnerError: When some of them failed.
-            ScenarioError: When all did: the first error.
+            FailedRunsError: When there are any.
         """
-        if self._all and len(self._all) == runs:
-            raise self._all[0]
         if self._all:
-            raise RunnerError(
-                f"{len(self._all)} of {runs} runs failed; the others are kept, and the same command makes "
-                f"these again; the first error: {self._all[0]}"
-            )
+            count = len(self._all)
+            self._refuse(f"{count} run{'s' if count > 1 else ''} failed", self._all[0])
+
+    @staticmethod
+    def _refuse(what: str, first: ScenarioError) -> NoReturn:
+        raise FailedRunsError(
+            f"{what}; finished runs are kept, and the same command makes the others; the first error: {first}"
+        )
 
 
 class ScheduledRun(NamedTuple):
@@ -82,6 +88,20 @@ class ScheduledRun(NamedTuple):
     runner: Runner
     number: int
     order: int
+
+
+class Made(NamedTuple):
+    """What a scheduled run came to.
+
+    Attributes:
+        shard: The run; None if it failed.
+        packets: The packets that it moved.
+        error: Why it failed.
+    """
+
+    shard: Shard | None
+    packets: int = 0
+    error: ScenarioError | None = None
 
 
 def schedule(
@@ -145,16 +165,29 @@ def steps(
 
     Raises:
         ScenarioError: When a run fails, unless `failures` collects it.
+        FailedRunsError: When too many fail.
     """
-    execute = partial(_run, spec, level, failures)
+    execute = partial(_run, spec, level)
+
+    def counted(made: Made) -> Made:
+        if made.error is not None and failures is None:
+            raise made.error
+        if failures is not None:
+            failures.add(made.error)
+        return made
+
     if any(run.runner.real_time for run in todo):
-        yield from _one_by_one(spec, todo, execute, show)
+        yield from _one_by_one(spec, todo, execute, counted, show)
     else:
-        yield from _side_by_side(todo, execute, threads or cores(), show)
+        yield from _side_by_side(todo, execute, counted, threads or cores(), show)
 
 
 def _one_by_one(
-    spec: SweepSpec, todo: Sequence[ScheduledRun], execute: Execute, show: Callable[[Step], object]
+    spec: SweepSpec,
+    todo: Sequence[ScheduledRun],
+    execute: Execute,
+    counted: Callable[[Made], Made],
+    show: Callable[[Step], object],
 ) -> Generator[Step, None, None]:
     """Executes runs one at a time, in the caller's thread."""
     points = spec.plan.points
@@ -178,34 +211,29 @@ def _one_by_one(
             show(at(number, at_s))
 
         progress(0.0, 0.0, 0)
-        shard, moved = execute(run, progress)
+        made = counted(execute(run, progress))
         duration_s = durations[run.number % points]
-        rest_s, done_s, packets = rest_s - duration_s, done_s + duration_s, packets + moved
-        yield at(number + 1, 0.0)._replace(shard=shard)
+        rest_s, done_s, packets = rest_s - duration_s, done_s + duration_s, packets + made.packets
+        yield at(number + 1, 0.0)._replace(shard=made.shard)
 
 
 def _side_by_side(
     todo: Sequence[ScheduledRun],
     execute: Execute,
+    counted: Callable[[Made], Made],
     threads: int,
     show: Callable[[Step], object],
 ) -> Generator[Step, None, None]:
     runs = packets = 0
     calls = [partial(execute, run) for run in todo]
     with closing(on_threads(calls, threads, lambda: show(Step(runs, packets)))) as done:
-        for _, (shard, moved) in done:
-            runs, packets = runs + 1, packets + moved
-            yield Step(runs, packets, shard)
+        for _, made in done:
+            runs, packets = runs + 1, packets + counted(made).packets
+            yield Step(runs, packets, made.shard)
 
 
-def _run(
-    spec: SweepSpec,
-    level: Level,
-    failures: Failures | None,
-    run: ScheduledRun,
-    progress: Progress,
-) -> tuple[Shard | None, int]:
-    """Executes a run; returns it as a shard, None if it failed, and the packets that it moved."""
+def _run(spec: SweepSpec, level: Level, run: ScheduledRun, progress: Progress) -> Made:
+    """Executes a run."""
     points, (seed, _) = spec.plan.points, spec.plan.seeds
     point = run.number % points
     scenario = _scenario(spec, point, seed + run.number // points)
@@ -213,17 +241,12 @@ def _run(
     try:
         result = run.runner.execute(scenario, level(run.number, scenario), progress)
     except ScenarioError as error:
-        if failures is None:
-            raise
-        failures.add(error)
-        return None, 0
-    if failures is not None:
-        failures.add(None)
+        return Made(None, error=error)
     rows = _core.rows([(point, result.metrics_json())])
     finished = Run(scenario, result)
     more = {"order": run.order, "began": began}
     shard = Shard(run.number, run.number + 1, rows, run.runner.name, more, finished)
-    return shard, finished.metrics["packets"]
+    return Made(shard, finished.metrics["packets"])
 
 
 def _ends_by_itself(scenario: _core.Scenario) -> bool:

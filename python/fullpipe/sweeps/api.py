@@ -101,6 +101,8 @@ def sweep(
     Raises:
         ScenarioError: When a point is refused, before the first run.
         RunnerError: When a runner is not installed.
+        FailedRunsError: When runs failed on a runner other than the simulator, at the end or after three in a row;
+            finished runs are kept, and the same call makes the others.
         RuleError: When `until` is not a rule, or the runs do not have its metric.
         FileExistsError: When `out` has other contents.
         OSError: When the scenario can't be read or `out` can't be written.

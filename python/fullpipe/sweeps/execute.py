@@ -107,9 +107,11 @@ class Execution:
                 if recorded != "off":
                     threads = self.threads or cores()
                     record(spec, self.directory, recorded, threads, self.counter.recorded)
+            failures = other_runners.Failures(self.counter.note)
             for some in others:
-                done, moved = self._run(store, some, recorded) if some else (0, 0)
+                done, moved = self._run(store, some, recorded, failures) if some else (0, 0)
                 runs, packets = runs + done, packets + moved
+        failures.refuse()
         return runs, packets
 
     def _refuse(self, spec: SweepSpec) -> None:
@@ -126,7 +128,13 @@ class Execution:
         steps = pooled(spec, missing, SHARD_S, engine=self.engine, threads=self.threads)
         return drain(steps, self._show, lambda shard: self._add(store, shard))
 
-    def _run(self, store: SweepStore, runners: Sequence[Runner], recorded: str) -> tuple[int, int]:
+    def _run(
+        self,
+        store: SweepStore,
+        runners: Sequence[Runner],
+        recorded: str,
+        failures: other_runners.Failures,
+    ) -> tuple[int, int]:
         """Executes runs on runners other than the simulator, all real-time ones or none of them."""
         spec = store.spec
         missing = {runner.name: store.missing(runner.name) for runner in runners}
@@ -139,13 +147,10 @@ class Execution:
         def level(number: int, scenario: _core.Scenario) -> str:
             return _level(recorded, scenario) if number < spec.plan.points else "off"
 
-        failures = other_runners.Failures()
         steps = other_runners.steps(
             spec, todo, level=level, threads=self.threads, show=self._show, failures=failures
         )
-        done = drain(steps, self._show, lambda shard: self._add(store, shard))
-        failures.refuse(len(todo))
-        return done
+        return drain(steps, self._show, lambda shard: self._add(store, shard))
 
     def _begin(self, spec: SweepSpec, total: int, missing: int, what: str) -> None:
         about = f"{spec.plan.seeds[1]} repetitions" if self.until else what

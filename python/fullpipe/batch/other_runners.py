@@ -39,7 +39,7 @@ class Failures:
     """The runs of a sweep that failed: a program that fails once in twenty runs does not end a sweep of a night."""
 
     def __init__(self, note: Callable[[str], object] = lambda _: None) -> None:
-        """Starts without failures; `note` is told each of them."""
+        """Starts without failures; `note` prints each of them."""
         self._note = note
         self._all: list[ScenarioError] = []
         self._in_a_row = 0
@@ -91,7 +91,7 @@ class ScheduledRun(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What a scheduled run came to.
+    """The result of a scheduled run.
 
     Attributes:
         shard: The run; None if it failed.

@@ -193,6 +193,7 @@ fn is_right(packet: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
     use proptest::prelude::*;
 
     use super::*;
@@ -309,6 +310,42 @@ mod tests {
         burst.push(longer.clone()).unwrap();
         longer.clone_from(&segments[0]);
         assert!(burst.push(longer).is_err(), "a shorter one is the last");
+    }
+
+    #[test]
+    fn only_late_packets_are_written_together() {
+        let (near, far) = socketpair(
+            AddressFamily::Unix,
+            SockType::SeqPacket,
+            None,
+            SockFlag::SOCK_NONBLOCK,
+        )
+        .unwrap();
+        let mut outlet = Outlet::new(&Arc::new(Tun::on(near)));
+        let lengths = || {
+            let mut buffer = [0; 4_096];
+            std::iter::from_fn(|| nix::unistd::read(&far, &mut buffer).ok()).collect::<Vec<_>>()
+        };
+        let segments = segments(0x10, &payload());
+        let deliver = |outlet: &mut Outlet, is_late: bool| {
+            for segment in &segments {
+                outlet.deliver(segment.clone(), is_late);
+            }
+        };
+        let alone = [1_062, 1_062, 1_062, 562];
+        deliver(&mut outlet, false);
+        assert_eq!(lengths(), alone, "due at one time, and on time");
+        deliver(&mut outlet, true);
+        assert!(lengths().is_empty(), "until the flush");
+        outlet.flush();
+        assert_eq!(lengths(), [HEADER + 52 + 3_500]);
+        outlet.deliver(segments[0].clone(), true);
+        outlet.deliver(segments[1].clone(), false);
+        assert_eq!(
+            lengths(),
+            [HEADER + 52 + 2_000],
+            "no packet waits for another"
+        );
     }
 
     proptest! {

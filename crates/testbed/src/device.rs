@@ -51,6 +51,15 @@ impl Tun {
         })
     }
 
+    /// A device with offloads on another descriptor.
+    #[cfg(test)]
+    pub(crate) fn on(descriptor: OwnedFd) -> Tun {
+        Tun {
+            descriptor,
+            has_offloads: true,
+        }
+    }
+
     /// Reads what this end sent: a packet, or a super-packet. The inner value is `None` if it is
     /// malformed. `buffer` has the size [`Tun::BUFFER`].
     pub(crate) fn read<'a>(&self, buffer: &'a mut [u8]) -> nix::Result<Option<Packets<'a>>> {

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if sys.platform != "linux":
     pytest.skip("BPF needs Linux", allow_module_level=True)
 
 from fullpipe.bpf import machine, program
+from fullpipe.runners import _bpf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -500,6 +502,15 @@ def test_two_runs_at_once_share_what_was_loaded_before_and_nothing_else(scenario
     assert both.returncode == 0, both.stderr
     assert (both.stdout + both.stderr).count("was loaded before") == 2
     until(lambda: "fp_bbr3" not in AVAILABLE.read_text(encoding="ascii").split())
+
+
+def test_runs_that_look_for_a_claim_make_none() -> None:
+    name = f"fp_test_{os.getpid()}"
+    with ThreadPoolExecutor(4) as pool:
+        assert not any(pool.map(_bpf.is_claimed, [name] * 2_000))
+    with _bpf.claimed(name) as first, _bpf.claimed(name) as second:
+        assert (first, second, _bpf.is_claimed(name)) == (True, False, True)
+    assert not _bpf.is_claimed(name)
 
 
 def test_flows_of_one_algorithm_share_its_parameters(scenario: Path) -> None:

@@ -45,11 +45,11 @@ class Needed(NamedTuple):
         if self.present:
             yield
             return
-        with (
-            _claimed(self),
-            holder.loaded(holder.plan(self.what, self.parameters, trace_us=trace_us)),
-        ):
-            yield
+        with claimed(self.name) as is_ours:
+            if not is_ours:
+                raise _is_of_another(self)
+            with holder.loaded(holder.plan(self.what, self.parameters, trace_us=trace_us)):
+                yield
 
 
 def needed(scenario: _core.Scenario) -> list[Needed]:
@@ -83,28 +83,48 @@ def needed(scenario: _core.Scenario) -> list[Needed]:
 
 
 @contextmanager
-def _claimed(wanted: Needed) -> Iterator[None]:
-    """Keeps other runs from an algorithm that this run loads and unloads.
-
-    Raises:
-        KernelError: When another run has loaded it.
-    """
-    with socket.socket(socket.AF_UNIX) as claim:
+def claimed(name: str) -> Iterator[bool]:
+    """Claims an algorithm for the run that loads and unloads it; False if another run has claimed it."""
+    with _datagrams() as claim:
         try:
-            claim.bind(f"\0fullpipe-run-{wanted.name}")  # ends with this process
+            claim.bind(_address(name))  # ends with this process
         except OSError:
-            raise KernelError(
-                f"another run on this machine has loaded {wanted.name}, and will unload it\n"
-                f"  fix: wait for its end, or load it for both: fullpipe kernel load {wanted.what.algorithm}"
-            ) from None
-        yield
+            yield False
+            return
+        yield True
+
+
+def is_claimed(name: str) -> bool:
+    """Whether a run has claimed an algorithm."""
+    with _datagrams() as probe:
+        try:
+            # Not by a claim: two runs that look at the same time would take each other for the one that loads.
+            probe.connect(_address(name))
+        except ConnectionRefusedError:
+            return False
+        return True
+
+
+def _datagrams() -> socket.socket:
+    return socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+
+
+def _address(name: str) -> str:
+    return f"\0fullpipe-run-{name}"
+
+
+def _is_of_another(wanted: Needed) -> KernelError:
+    return KernelError(
+        f"another run on this machine has loaded {wanted.name}, and will unload it\n"
+        f"  fix: wait for its end, or load it for both: fullpipe kernel load {wanted.what.algorithm}"
+    )
 
 
 def _refuse_others(wanted: Needed) -> None:
     if not wanted.present:
         return
-    with _claimed(wanted):
-        pass
+    if is_claimed(wanted.name):
+        raise _is_of_another(wanted)
     there = loaded.named(loaded.every(), wanted.name)
     asked = program.as_declared(wanted.what.algorithm, wanted.parameters)
     if dict(there.parameters or {}) != asked:

@@ -31,6 +31,8 @@ use crate::{Bed, privileges, sandbox};
 /// Time before a packet is due at which the thread no longer sleeps: waking up takes no longer in
 /// most cases.
 const SPIN: Span = Span::from_micros(40);
+/// Packets that leave the path later than this may be written together with others.
+const LATE: Span = Span::from_micros(10);
 /// Reads from one end before the thread looks at the other.
 const BATCH: usize = 16;
 /// Time in each period for which the thread precedes all others. Other threads get the rest, in
@@ -145,6 +147,8 @@ impl<R, T> std::fmt::Debug for Forwarder<R, T> {
 /// Output of the emulator.
 struct Out<T> {
     clock: Clock,
+    /// Time at which the path's present packets were asked for.
+    looked: Time,
     near: Outlet,
     far: Outlet,
     /// Side that sends in the forward direction.
@@ -189,10 +193,10 @@ impl<T: Tap> Observer<Frame> for Out<T> {
         };
         set_ecn(&mut packet.payload, packet.ecn);
         let at = self.clock.now();
-        let late = at.since(due);
-        self.lateness.add(late);
+        self.lateness.add(at.since(due));
         self.tap.delivered(at, due, waited, side, &packet);
-        self.outlet(side).deliver(packet.payload, late > SPIN);
+        let is_late = self.looked.since(due) > LATE;
+        self.outlet(side).deliver(packet.payload, is_late);
     }
 }
 
@@ -209,6 +213,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         let (near, far) = (Outlet::new(&bed.near.tun), Outlet::new(&bed.far.tun));
         let out = Out {
             clock,
+            looked: Time::ZERO,
             near,
             far,
             sender,
@@ -246,6 +251,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         let mut awake_since = self.clock.now();
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
+            self.out.looked = now;
             self.path.advance(now, &mut self.out);
             self.out.flush();
             if now >= tick {
@@ -299,6 +305,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
             payload: packet,
         };
         self.out.tap.entered(now, side, &packet);
+        self.out.looked = now;
         self.path.arrive(now, packet, &mut self.out);
         self.out.flush();
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -119,3 +120,17 @@ def linked(who: str) -> Iterator[Linked]:
         user = ["unshare", "--mount", "sh", "-c", WITH_TUN, "sh", *AS_USER]
         needed(*user)
         yield Linked(user, folder, found.stdout.split()[0])
+
+
+def captured(file: Path) -> list[tuple[int, bytes]]:
+    """Checks all blocks of a pcapng file; returns (nanoseconds since 1970, packet)."""
+    blocks, found = file.read_bytes(), []
+    while blocks:
+        kind, length = struct.unpack_from("<II", blocks)
+        assert struct.unpack_from("<I", blocks, length - 4) == (length,)
+        if kind == 6:
+            interface, high, low, taken, original = struct.unpack_from("<IIIII", blocks, 8)
+            assert (interface, taken) == (0, original)
+            found.append((high << 32 | low, blocks[28 : 28 + taken]))
+        blocks = blocks[length:]
+    return found

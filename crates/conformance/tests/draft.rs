@@ -69,7 +69,7 @@ fn it_does_not_hang_on_the_seed() {
 }
 
 #[test]
-fn the_profile_loopback_is_the_draft_wherever_the_rtt_is_a_paths() {
+fn the_profile_loopback_meets_all_cases() {
     let profile = [("profile", "loopback")];
     let report =
         fullpipe_conformance::run(&Registry::default(), "bbr3", &profile).expect("all cases run");

@@ -210,6 +210,14 @@ mod tests {
         Packets::of(&mut read).unwrap().collect()
     }
 
+    fn burst_of(segments: &[Frame]) -> Burst {
+        let mut burst = Burst::default();
+        for segment in segments {
+            burst.push(segment.clone()).unwrap();
+        }
+        burst
+    }
+
     fn written(burst: &mut Burst) -> Vec<u8> {
         let mut bytes = Vec::new();
         burst.flush(|parts| {
@@ -226,10 +234,7 @@ mod tests {
     #[test]
     fn a_burst_is_split_into_the_same_packets() {
         let segments = segments(0x18, &payload());
-        let mut burst = Burst::default();
-        for segment in &segments {
-            burst.push(segment.clone()).unwrap();
-        }
+        let mut burst = burst_of(&segments);
         assert!(burst.push(segments[0].clone()).is_err(), "PSH ends a burst");
         let mut frame = written(&mut burst);
         assert_eq!(frame.len(), HEADER + 52 + 3_500);
@@ -241,10 +246,7 @@ mod tests {
     #[test]
     fn a_burst_that_is_refused_is_written_packet_by_packet() {
         let segments = segments(0x18, &payload());
-        let mut burst = Burst::default();
-        for segment in &segments {
-            burst.push(segment.clone()).unwrap();
-        }
+        let mut burst = burst_of(&segments);
         let mut frames: Vec<Vec<u8>> = Vec::new();
         burst.flush(|parts| {
             let whole: Vec<u8> = parts.iter().flat_map(|part| part.to_vec()).collect();

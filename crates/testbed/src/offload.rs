@@ -214,6 +214,12 @@ pub(crate) mod tests {
         assert_eq!(plain(&pseudo), 0xffff, "TCP or UDP");
     }
 
+    /// Returns what follows the headers of each packet.
+    fn joined(packets: &[Box<[u8]>], headers: usize) -> Vec<u8> {
+        let payloads = packets.iter().map(|packet| &packet[headers..]);
+        payloads.collect::<Vec<_>>().concat()
+    }
+
     fn bytes(length: usize) -> Vec<u8> {
         (0..length).map(|i| (i * 7 % 251) as u8).collect()
     }
@@ -251,12 +257,7 @@ pub(crate) mod tests {
             );
             assert_eq!(packet[40..52], read[HEADER + 40..HEADER + 52], "options");
         }
-        let joined: Vec<u8> = packets
-            .iter()
-            .flat_map(|packet| &packet[52..])
-            .copied()
-            .collect();
-        assert_eq!(joined, payload);
+        assert_eq!(joined(&packets, 52), payload);
     }
 
     #[test]
@@ -268,12 +269,7 @@ pub(crate) mod tests {
             assert_right(packet);
             assert_eq!(packet[24..26], (8 + size).to_be_bytes());
         }
-        let joined: Vec<u8> = packets
-            .iter()
-            .flat_map(|packet| &packet[28..])
-            .copied()
-            .collect();
-        assert_eq!(joined, payload);
+        assert_eq!(joined(&packets, 28), payload);
     }
 
     #[test]
@@ -374,8 +370,7 @@ pub(crate) mod tests {
             let packets: Vec<_> = Packets::of(&mut read).unwrap().collect();
             prop_assert_eq!(packets.len(), length.div_ceil(usize::from(size)));
             packets.iter().for_each(|packet| assert_right(packet));
-            let joined: Vec<u8> = packets.iter().flat_map(|packet| &packet[headers..]).copied().collect();
-            prop_assert_eq!(joined, payload);
+            prop_assert_eq!(joined(&packets, headers), payload);
         }
     }
 }

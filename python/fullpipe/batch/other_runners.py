@@ -38,7 +38,7 @@ IN_A_ROW = 3
 class Failures:
     """The runs of a sweep that failed: a program that fails once in twenty runs does not end a sweep of a night."""
 
-    def __init__(self, note: Callable[[str], object] = lambda _: None) -> None:
+    def __init__(self, note: Callable[[str], object]) -> None:
         """Starts without failures; `note` prints each of them."""
         self._note = note
         self._all: list[ScenarioError] = []

@@ -59,6 +59,15 @@ def test_tcpdump(linked: Linked) -> None:
     assert done.stdout.count("ICMP echo re") == 4, done.stdout + done.stderr
 
 
+def test_the_network_of_a_program_stays_as_it_is(linked: Linked) -> None:
+    """Chromium ends what it loads when an address comes (ERR_NETWORK_CHANGED)."""
+    script = f"timeout 1.5 {tool('ip')} monitor; {tool('ip')} -oneline address show dev fullpipe0"
+    done = linked.link("--", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    (address,) = done.stdout.splitlines()
+    assert "inet 100.64.0.2/30" in address
+
+
 # A host of the test's own, with a server outside the path; it runs the link.
 OUTSIDE = """
 import http.server, subprocess, sys, threading

@@ -8,10 +8,12 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 use nix::errno::Errno;
+use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use nix::sys::uio::writev;
 
 use crate::offload::{self, Packets};
+use crate::rtnetlink::{ask, attribute, request as netlink};
 
 /// Largest IP packet of a device, bytes.
 pub(crate) const MTU: usize = 1_500;
@@ -110,6 +112,7 @@ fn offload(device: &impl AsRawFd) -> nix::Result<()> {
 
 /// Gives the device an address with a prefix of `prefix` bits, and brings the device up.
 pub(crate) fn configure(address: Ipv4Addr, prefix: u32) -> nix::Result<()> {
+    no_ipv6()?;
     let socket = control()?;
     let mut request = request(NAME);
     request.ifr_ifru.ifru_addr = sockaddr(address);
@@ -125,6 +128,27 @@ pub(crate) fn configure(address: Ipv4Addr, prefix: u32) -> nix::Result<()> {
         Err(error) => Err(error),
     }
 }
+
+/// Keeps the kernel from giving the device an IPv6 address of its own. The path carries IPv4 only,
+/// and the address would come when a program already runs: Chromium ends what it loads
+/// (`ERR_NETWORK_CHANGED`).
+fn no_ipv6() -> nix::Result<()> {
+    let mode = attribute(IFLA_INET6_ADDR_GEN_MODE, &[IN6_ADDR_GEN_MODE_NONE]);
+    let family = attribute(libc::AF_INET6 as u16, &mode);
+    // struct ifinfomsg: family, padding, type, index, flags and their mask.
+    let mut body = vec![0; 4];
+    body.extend(if_nametoindex(NAME)?.to_ne_bytes());
+    body.extend([0; 8]);
+    body.extend(attribute(libc::IFLA_AF_SPEC, &family));
+    match ask(&netlink(libc::RTM_SETLINK, 0, &body)) {
+        Err(Errno::EAFNOSUPPORT) => Ok(()), // a kernel without IPv6
+        result => result,
+    }
+}
+
+/// Numbers of linux/if_link.h.
+const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
+const IN6_ADDR_GEN_MODE_NONE: u8 = 1;
 
 /// Brings up the loopback device.
 pub(crate) fn loopback() -> nix::Result<()> {

@@ -59,6 +59,7 @@ mod ports;
 mod privileges;
 pub mod reconstruct;
 mod route;
+mod rtnetlink;
 mod sandbox;
 pub mod uml;
 mod uplink;

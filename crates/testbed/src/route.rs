@@ -5,18 +5,11 @@
 //! every algorithm that the kernel has, for connections in both directions.
 
 use std::net::Ipv4Addr;
-use std::os::fd::AsRawFd;
 
-use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
-use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket,
-};
 
 use crate::device;
-
-/// `struct nlmsghdr` and `struct rtmsg`, bytes.
-const HEADER: usize = 16;
+use crate::rtnetlink::{ask, attribute, create};
 
 /// Replaces the route to the device's network by one whose connections use an algorithm of the
 /// kernel, in this thread's network namespace.
@@ -58,27 +51,6 @@ fn of_device(
     Ok(replace(network, prefix, address, index, algorithm, table))
 }
 
-/// Sends a request to the kernel, and waits for its answer.
-fn ask(message: &[u8]) -> nix::Result<()> {
-    let socket = socket(
-        AddressFamily::Netlink,
-        SockType::Raw,
-        SockFlag::SOCK_CLOEXEC,
-        SockProtocol::NetlinkRoute,
-    )?;
-    send(socket.as_raw_fd(), message, MsgFlags::empty())?;
-    let mut answer = [0; 4096];
-    let length = recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
-    // The answer is a header, and then the error's number, negative; zero is success.
-    match answer[..length].get(HEADER..HEADER + 4) {
-        Some(&[a, b, c, d]) => match i32::from_ne_bytes([a, b, c, d]) {
-            0 => Ok(()),
-            error => Err(Errno::from_raw(-error)),
-        },
-        _ => Err(Errno::EPROTO),
-    }
-}
-
 /// Returns the request `ip route replace NETWORK/PREFIX dev INDEX scope link src ADDRESS congctl ALGORITHM`
 /// (rtnetlink(7)).
 fn replace(
@@ -115,7 +87,7 @@ fn replace(
     if let Some(table) = table {
         body.extend(attribute(libc::RTA_TABLE, &u32::from(table).to_ne_bytes()));
     }
-    message(libc::RTM_NEWROUTE, libc::NLM_F_REPLACE, &body)
+    create(libc::RTM_NEWROUTE, libc::NLM_F_REPLACE, &body)
 }
 
 /// Returns the request `ip rule add ipproto tcp sport PORT table PORT`.
@@ -128,18 +100,7 @@ fn rule(port: u16) -> Vec<u8> {
     body.extend(attribute(FRA_TABLE, &u32::from(port).to_ne_bytes()));
     body.extend(attribute(FRA_IP_PROTO, &[libc::IPPROTO_TCP as u8]));
     body.extend(attribute(FRA_SPORT_RANGE, &ports));
-    message(libc::RTM_NEWRULE, libc::NLM_F_EXCL, &body)
-}
-
-fn message(kind: u16, flags: libc::c_int, body: &[u8]) -> Vec<u8> {
-    let flags = flags | libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE;
-    let mut message = Vec::with_capacity(HEADER + body.len());
-    message.extend(((HEADER + body.len()) as u32).to_ne_bytes());
-    message.extend(kind.to_ne_bytes());
-    message.extend((flags as u16).to_ne_bytes());
-    message.extend([0; 8]); // sequence and port: one request per socket
-    message.extend(body);
-    message
+    create(libc::RTM_NEWRULE, libc::NLM_F_EXCL, &body)
 }
 
 /// Numbers of linux/fib_rules.h.
@@ -150,13 +111,3 @@ const FRA_SPORT_RANGE: u16 = 23;
 
 /// Index of the congestion control in a route's metrics, linux/rtnetlink.h.
 const RTAX_CC_ALGO: u16 = 16;
-
-/// Returns an attribute, padded to a multiple of four bytes.
-fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(4 + value.len().next_multiple_of(4));
-    bytes.extend(((4 + value.len()) as u16).to_ne_bytes());
-    bytes.extend(kind.to_ne_bytes());
-    bytes.extend(value);
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
-    bytes
-}

@@ -60,7 +60,7 @@ def test_tcpdump(linked: Linked) -> None:
 
 
 def test_the_network_of_a_program_stays_as_it_is(linked: Linked) -> None:
-    """Chromium ends what it loads when an address comes (ERR_NETWORK_CHANGED)."""
+    """Chromium abandons a page that it loads when an address comes (ERR_NETWORK_CHANGED)."""
     script = f"timeout 1.5 {tool('ip')} monitor; {tool('ip')} -oneline address show dev fullpipe0"
     done = linked.link("--", "sh", "-c", script)
     assert done.returncode == 0, done.stderr

@@ -130,8 +130,8 @@ pub(crate) fn configure(address: Ipv4Addr, prefix: u32) -> nix::Result<()> {
 }
 
 /// Keeps the kernel from giving the device an IPv6 address of its own. The path carries IPv4 only,
-/// and the address would come when a program already runs: Chromium ends what it loads
-/// (`ERR_NETWORK_CHANGED`).
+/// and the address would come when a program already runs: Chromium then abandons a page that it
+/// loads (`ERR_NETWORK_CHANGED`).
 fn no_ipv6() -> nix::Result<()> {
     let mode = attribute(IFLA_INET6_ADDR_GEN_MODE, &[IN6_ADDR_GEN_MODE_NONE]);
     let family = attribute(libc::AF_INET6 as u16, &mode);

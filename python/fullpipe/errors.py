@@ -44,6 +44,15 @@ class RunnerError(UserError):
 class FailedRunsError(UserError):
     """Runs of a sweep failed; the text has the first error. Finished runs are kept."""
 
+    def __init__(self, what: str, first: Exception, *, in_a_row: bool = False) -> None:
+        super().__init__(
+            f"{what}; finished runs are kept, and the same command makes the others; the first error: {first}"
+        )
+        self.first = first
+        """The first error."""
+        self.in_a_row = in_a_row
+        """Whether so many failed in a row that more runs would fail too."""
+
 
 def how_to_add(extra: str) -> str:
     """Returns how to install an extra."""

@@ -63,18 +63,24 @@ class Doubtful(Fake):
         about = {"runner": self.name, "host": {"kernel": "9.9"}, "warnings": [busy]}
         return Result(runner("sim").execute(scenario, trace, progress), about)
 
+def fails(scenario):
+    algorithm = os.environ.get("FAIL_ONLY")
+    if algorithm and algorithm not in [cc for _, cc in scenario.flows]:
+        return False
+    return scenario.seed in json.loads(os.environ.get("FAIL", "[]"))
+
 class Failing(Timed):
-    # Fails with the seeds that FAIL names; those of other runs have results.
+    # Fails with the seeds that FAIL names, and only with the algorithm that FAIL_ONLY names; other runs have results.
     name = "failing"
     def execute(self, scenario, trace, progress):
-        if scenario.seed in json.loads(os.environ.get("FAIL", "[]")):
+        if fails(scenario):
             raise refusal(f"quinn ended with exit code {scenario.seed}", "run it alone", file=scenario.file)
         return super().execute(scenario, trace, progress)
 
 class FailingAside(Failing):
     name, real_time = "failing-aside", False
     def execute(self, scenario, trace, progress):
-        if scenario.seed in json.loads(os.environ.get("FAIL", "[]")):
+        if fails(scenario):
             return super().execute(scenario, trace, progress)
         return Fake.execute(self, scenario, trace, progress)
 

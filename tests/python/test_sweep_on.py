@@ -174,6 +174,27 @@ def test_three_failures_in_a_row_end_a_sweep(
     assert package.Sweep(fake / "out").frame()["seed"].unique().to_list() == [2]
 
 
+def test_a_failed_run_does_not_end_an_evaluation(
+    fake: Path, fullpipe: Fullpipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("--criterion", "full-backoff", "--criterion", "feedback-returns", "--quick")
+    call = ("evaluate", "cubic", *asked, "--seeds", "3", "--out", str(fake / "out"))
+    monkeypatch.setenv("FAIL", "[2]")
+    monkeypatch.setenv("FAIL_ONLY", "newreno")
+    done = fullpipe(*call, "--on", "own_runners:FailingAside")
+    assert done.returncode == 2
+    said = " ".join(done.stderr.split())
+    assert "runs of full-backoff, feedback-returns failed; finished runs are kept, and the" in said
+    assert said.endswith("quinn ended with exit code 2 fix: run it alone")
+    monkeypatch.setenv("FAIL", "[]")
+    done = fullpipe(*call, "--on", "own_runners:FailingAside")
+    assert done.returncode in (0, 1), done.stderr
+    assert "2 criteria: " in done.stdout
+    page = (fake / "out" / "dossier.html").read_text(encoding="utf-8")
+    assert "--on own_runners:FailingAside" in page, "a command that works"
+    assert "--on failing-aside" not in page
+
+
 def test_a_failure_on_one_runner_leaves_the_others(
     fake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

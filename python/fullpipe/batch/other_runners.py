@@ -12,7 +12,7 @@ import tomllib
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple
 
 from fullpipe import _core
 from fullpipe._core import ScenarioError
@@ -57,7 +57,8 @@ class Failures:
         self._in_a_row += 1
         self._note(f"a run failed: {str(error).splitlines()[0]}")
         if self._in_a_row == IN_A_ROW:
-            self._refuse(f"{IN_A_ROW} runs in a row failed", self._all[-IN_A_ROW])
+            first = self._all[-IN_A_ROW]
+            raise FailedRunsError(f"{IN_A_ROW} runs in a row failed", first, in_a_row=True)
 
     def refuse(self) -> None:
         """Reports the failures at the end.
@@ -67,13 +68,8 @@ class Failures:
         """
         if self._all:
             count = len(self._all)
-            self._refuse(f"{count} run{'s' if count > 1 else ''} failed", self._all[0])
-
-    @staticmethod
-    def _refuse(what: str, first: ScenarioError) -> NoReturn:
-        raise FailedRunsError(
-            f"{what}; finished runs are kept, and the same command makes the others; the first error: {first}"
-        )
+            what = f"{count} run{'s' if count > 1 else ''} failed"
+            raise FailedRunsError(what, self._all[0])
 
 
 class ScheduledRun(NamedTuple):

@@ -17,7 +17,7 @@ from fullpipe.batch.cells import HERE, QUEUE_HERE, Cells
 from fullpipe.batch.cluster import ClusterError, NoClusterError, one_cluster
 from fullpipe.batch.spec import SweepSpec, build, command_line
 from fullpipe.controllers import given, sources
-from fullpipe.errors import UserError, fail, printing, stoppable
+from fullpipe.errors import FailedRunsError, UserError, fail, printing, stoppable
 from fullpipe.evaluation import dossier, worst
 from fullpipe.evaluation.judge import WORDS, judge
 from fullpipe.evaluation.measure import Contender, measured, shown
@@ -28,14 +28,14 @@ from fullpipe.progress import Counter
 from fullpipe.report.markdown import lines
 from fullpipe.report.write import Form, make
 from fullpipe.results import disk
-from fullpipe.runners import is_simulator, option
+from fullpipe.runners import SIMULATOR, is_simulator
 from fullpipe.runners.sim import RUNNER
 from fullpipe.sweeps.execute import Execution
 from fullpipe.verdicts.judged import Verdict, finite, write_table
 from fullpipe.verdicts.show import STYLES, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rich.console import Console
 
@@ -110,6 +110,7 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> bool:
     Raises:
         UserError: When a name is unknown.
         ScenarioError: When the algorithm, the queue or a parameter is unknown.
+        FailedRunsError: When runs failed on a runner other than the simulator.
         FileExistsError: When the directory has runs of another build or algorithm.
         OSError: When a file can't be written.
     """
@@ -124,25 +125,11 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> bool:
     baselines = [Contender(each) for each in suite.baselines]
     seeds = asked.all_seeds
     place = asked.out or usual_directory(tested, suite, quick=asked.quick, on=runner.name)
-    homes = _homes(chosen)
     counter = Counter()
     try:
         with stoppable(lambda: counter.at, kept_in(place)), counter:
             with one_cluster(asked.engine):
-                outcomes = [
-                    _outcome(
-                        each,
-                        number,
-                        len(chosen),
-                        (tested, baselines),
-                        seeds,
-                        homes,
-                        place,
-                        counter,
-                        asked,
-                    )
-                    for number, each in enumerate(chosen, 1)
-                ]
+                outcomes = _outcomes(chosen, (tested, baselines), place, counter, asked)
             recorded: dict[str, Path] = {}
             for each in outcomes:
                 counter.begin(len(outcomes), len(recorded), "recording the worst cells")
@@ -194,7 +181,9 @@ def usual_directory(tested: Contender, suite: Suite, *, quick: bool, on: str = R
         if is_program(tested.name)
         else tested.name.rpartition(":")[2]
     )
-    name = "-".join([suite.name, short, *(["quick"] if quick else []), *option(on)[1:]])
+    name = "-".join(
+        [suite.name, short, *(["quick"] if quick else []), *([] if on == SIMULATOR else [on])]
+    )
     return Path("results") / f"{name}-{digest.hexdigest()[:8]}"
 
 
@@ -228,14 +217,40 @@ def _homes(criteria: Sequence[Criterion]) -> dict[str, str]:
     }
 
 
+def _outcomes(
+    chosen: Sequence[Criterion],
+    contenders: tuple[Contender, Sequence[Contender]],
+    place: Path,
+    counter: Counter,
+    asked: Asked,
+) -> list[Outcome]:
+    """Runs all criteria and judges them.
+
+    Raises:
+        FailedRunsError: When runs failed: after the last criterion, or at once after several in a row.
+    """
+    homes = _homes(chosen)
+    outcomes: list[Outcome] = []
+    failed: dict[str, FailedRunsError] = {}
+    for number, each in enumerate(chosen, 1):
+        named = _Named(counter, f"{number}/{len(chosen)} {each.name}")
+        home = place / "criteria" / homes[each.name]
+        try:
+            outcomes.append(_outcome(each, contenders, home, named, asked))
+        except FailedRunsError as error:
+            if error.in_a_row:
+                raise
+            failed[each.name] = error
+    if failed:
+        first = next(iter(failed.values())).first
+        raise FailedRunsError(f"runs of {', '.join(failed)} failed", first)
+    return outcomes
+
+
 def _outcome(
     criterion: Criterion,
-    number: int,
-    of: int,
     contenders: tuple[Contender, Sequence[Contender]],
-    seeds: Sequence[int],
-    homes: Mapping[str, str],
-    place: Path,
+    home: Path,
     counter: Counter,
     asked: Asked,
 ) -> Outcome:
@@ -246,7 +261,7 @@ def _outcome(
     def execute(spec: SweepSpec, directory: Path, trace: str) -> None:
         Execution(
             directory,
-            _Named(counter, f"{number}/{of} {criterion.name}"),
+            counter,
             command_line(),
             called=f"--out {asked.out}" if asked.out else None,
             trace=trace,
@@ -255,8 +270,7 @@ def _outcome(
             runners=[asked.runner],
         ).run(spec)
 
-    home = place / "criteria" / homes[criterion.name]
-    found = measured(criterion, tested, baselines, seeds, home, execute, asked.runner)
+    found = measured(criterion, tested, baselines, asked.all_seeds, home, execute, asked.runner)
     return judge(criterion, tested, found)
 
 

@@ -14,8 +14,8 @@ from fullpipe.results.kept import read_json, read_parquet, shards
 from fullpipe.results.model import RUNNER, TABLES, Axis, NoResultsError, Point, Results, Series
 from fullpipe.results.overlay import overlays
 from fullpipe.results.sums import is_shard, is_there, stem
-from fullpipe.results.words import short, spans, titled
-from fullpipe.runners import SIMULATOR
+from fullpipe.results.words import command_of, short, spans, titled
+from fullpipe.runners import SIMULATOR, option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -240,8 +240,9 @@ def _points(
             ", ".join(f"{short(key)} {value}" for key, value in settings.items()) or "the scenario"
         )
         runner = runners[row["point"] // count]
-        on = "" if runner == "sim" else f" --on {runner}"
-        command = f"fullpipe run {quote(str(directory))} --point {row['point'] % count}{on} --seed {row['seed'][0]}"
+        place = ["--point", str(row["point"] % count)]
+        seed = ["--seed", str(row["seed"][0])]
+        command = command_of("run", [str(directory), *place, *option(runner), *seed])
         one_of = runner if len(runners) > 1 else ""
         if one_of:
             settings[RUNNER] = runner

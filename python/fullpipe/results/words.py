@@ -6,6 +6,8 @@ from itertools import takewhile
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from fullpipe.runners import SIMULATOR, option
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -27,10 +29,9 @@ def first_comment(text: str) -> list[str]:
     return [line.removeprefix("#").removeprefix(" ").rstrip() for line in lines]
 
 
-def replay(file: Path, seed: int, runner: str = "sim") -> str:
+def replay(file: Path, seed: int, runner: str = SIMULATOR) -> str:
     """Returns the command that runs a scenario again."""
-    on = "" if runner == "sim" else f" --on {runner}"
-    return f"fullpipe run {quote(str(file))}{on} --seed {seed}"
+    return command_of("run", [str(file), *option(runner), "--seed", str(seed)])
 
 
 def command_of(name: str, arguments: Iterable[str]) -> str:

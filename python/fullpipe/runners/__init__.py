@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 SIMULATOR = "sim"
 """The runner that commands use without `--on`."""
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
+_IMPORTED: dict[str, str] = {}
+"""What `--on` names for a user's runner, by the runner's name: `my.module:MyRunner`, once it was imported."""
 
 
 class Result(Protocol):
@@ -115,7 +117,7 @@ def is_simulator(runner: Runner) -> bool:
 
 def option(name: str) -> list[str]:
     """Returns the command-line option that selects a runner; empty for the simulator."""
-    return [] if name == SIMULATOR else ["--on", name]
+    return [] if name == SIMULATOR else ["--on", _IMPORTED.get(name, name)]
 
 
 def runner(name: str) -> Runner:
@@ -169,6 +171,7 @@ def names() -> list[str]:
 
 
 def _named(name: str) -> Runner:
+    name = _IMPORTED.get(name, name)
     if is_imported(name):
         return _imported(name)
     if name not in names():
@@ -204,6 +207,7 @@ def _imported(name: str) -> Runner:
     if not _NAME.fullmatch(str(getattr(made, "name", ""))):
         problem = "its name must be lower-case letters, digits and hyphens, since files are named after it"
         raise RunnerError(f'--on {name}: {problem}\n  fix: give the class name = "mine"')
+    _IMPORTED[made.name] = name
     return made
 
 

@@ -51,7 +51,7 @@ class FailedRunsError(UserError):
         self.first = first
         """The first error."""
         self.in_a_row = in_a_row
-        """Whether so many failed in a row that more runs would fail too."""
+        """Whether the failures came one after another, so that more runs would fail too."""
 
 
 def how_to_add(extra: str) -> str:

@@ -251,6 +251,14 @@ def test_a_mean_has_its_interval(tmp_path: Path) -> None:
     assert math.isnan(judged.ours.low)
 
 
+def test_the_interval_of_a_share_ends_at_1(tmp_path: Path) -> None:
+    share = GOOD.replace('measure = "goodput_mbps"', 'measure = "goodput_share"', 1)
+    (judged,) = _judged(_load(tmp_path, share).claims[0], [(9, 1), (19, 1), (1, 0)])
+    assert judged.ours.value == pytest.approx((0.9 + 0.95 + 1) / 3)
+    assert judged.ours.low == pytest.approx(0.826, abs=0.001)
+    assert judged.ours.high == 1
+
+
 def test_each_point_is_compared_with_the_one_that_is_named(tmp_path: Path) -> None:
     ratio = _load(tmp_path, GOOD).claims[2]
     first, second = _judged(ratio, [(9,), (9,)], [(12,), (15,)], [(9,), (9,)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fullpipe.reproduce.groups import points_of
-from fullpipe.reproduce.measures import MEASURES, OF_WORKLOADS, TRACED
+from fullpipe.reproduce.measures import MEASURES, OF_WORKLOADS, TRACED, bounds
 from fullpipe.reproduce.statement import KEYS, Statement, read_statement
 from fullpipe.verdicts.estimate import COMPARE, OVER_RUNS, Estimate, estimate, rise
 from fullpipe.verdicts.judged import Judged, Verdict, held
@@ -63,7 +63,7 @@ def judge(claim: Claim, samples: Samples) -> list[Judged[Claim]]:
         return [_judged(claim, "", rise(claim.over, [values(point) for point in claim.of[0]]))]
     if claim.compare is None:
         return [
-            _judged(claim, point.label, estimate(claim.over, values(point)))
+            _judged(claim, point.label, estimate(claim.over, values(point), bounds(claim.measure)))
             for point in claim.of[0]
         ]
     compare = COMPARE[claim.compare]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fullpipe import _core
 from fullpipe.errors import RunnerError
 from fullpipe.reproduce import claims
+from fullpipe.reproduce.measures import bounds
 from fullpipe.reproduce.runner import Sample, level, sampled
 from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER
@@ -177,7 +178,7 @@ def judge(case: Case, runs: tuple[Sample, ...], refused: str = "") -> CaseOutcom
 def _judged(cell: Cell, case: Case, runs: tuple[Sample, ...], refused: str) -> Judged[Cell]:
     metric, within = cell.metric, cell.tolerance.interval(cell.published)
     values = [run.values[metric.measure, metric.flow] for run in runs]
-    ours = estimate(metric.over, values) if runs else Estimate(math.nan)
+    ours = estimate(metric.over, values, bounds(metric.measure)) if runs else Estimate(math.nan)
     came_to = _held(cell, ours, within, runs) if runs else _skipped(case, refused)
     return Judged(cell, case.name, metric.name, cell.published, ours, within, *came_to)
 

@@ -28,7 +28,7 @@ SIMULATOR = "sim"
 """The runner that commands use without `--on`."""
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _IMPORTED: dict[str, str] = {}
-"""What `--on` names for a user's runner, by the runner's name: `my.module:MyRunner`, once it was imported."""
+"""The text for `--on` of a user's runner, like `my.module:MyRunner`, by the runner's name, once it was imported."""
 
 
 class Result(Protocol):

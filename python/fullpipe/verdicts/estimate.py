@@ -76,14 +76,19 @@ OVER_RUNS: dict[str, Callable[[Values], float]] = {
 _EXTREMES = ("least", "most")
 
 
-def estimate(over: str, values: Sequence[float]) -> Estimate:
+ANY = (-math.inf, math.inf)
+
+
+def estimate(over: str, values: Sequence[float], bounds: tuple[float, float] = ANY) -> Estimate:
     """Reduces the runs of one kind to one number.
 
-    A mean has Student's interval, an extreme has no interval, everything else has the bootstrap's.
+    A mean has Student's interval within the bounds of the values, an extreme has no interval,
+    everything else has the bootstrap's.
     """
     value = OVER_RUNS[over](values)
     if over == "mean":
         low, high = student(values)
+        low, high = max(low, bounds[0]), min(high, bounds[1])
     elif over in _EXTREMES:
         low, high = math.nan, math.nan
     else:

@@ -8,6 +8,7 @@ a measure, write a function in the module of its kind and add it to the tuple at
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from fullpipe.reproduce.measures import (
@@ -21,6 +22,7 @@ from fullpipe.reproduce.measures import (
     states,
     whole,
 )
+from fullpipe.reproduce.measures.run_view import SHARES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -53,3 +55,8 @@ MEASURES: dict[str, Measure] = {
     **TRACED,
 }
 """All measures by name."""
+
+
+def bounds(measure: str) -> tuple[float, float]:
+    """Returns the least and the greatest value that a measure can have."""
+    return (0.0, 1.0) if measure in SHARES else (-math.inf, math.inf)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fullpipe.reproduce.measures.run_view import share
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -32,6 +34,7 @@ def time_to_fair_s(run: RunView, flow: int) -> float:
     return float(ends[reached[0]] - start) if len(reached) else end - start
 
 
+@share
 def early_share(run: RunView, flow: int) -> float:
     """Share of the flow in the bytes delivered to all flows in the first 5 s after its start, 0 to 1."""
     start, _ = _times(run, flow)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fullpipe.reproduce.measures.run_view import share
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -52,6 +54,7 @@ def probes_per_s(run: RunView, flow: int) -> float:
     )
 
 
+@share
 def up_ends_on_delay(run: RunView, flow: int) -> float:
     """Share of ProbeBW_UP phases that end because delay rose or a queue built up, 0 to 1. NaN if no phase ends."""
     import polars as pl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.measures.run_view import known
+from fullpipe.reproduce.measures.run_view import known, share
 
 if TYPE_CHECKING:
     from fullpipe.metrics import FlowMetrics
@@ -16,6 +16,7 @@ def goodput_mbps(run: RunView, flow: int) -> float:
     return _flow(run, flow)["goodput_bps"] / 1e6
 
 
+@share
 def goodput_share(run: RunView, flow: int) -> float:
     """Goodput of the flow divided by the sum of all flows' goodputs, 0 to 1. NaN if all are zero."""
     whole = sum(each["goodput_bps"] for each in run.metrics["flows"])

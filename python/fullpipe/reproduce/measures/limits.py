@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.measures.run_view import known
+from fullpipe.reproduce.measures.run_view import known, share
 
 if TYPE_CHECKING:
     from fullpipe.reproduce.measures.run_view import RunView
 
 
+@share
 def limited_by_cwnd(run: RunView, flow: int) -> float:
     """Share of time in which the congestion window limits the flow, in recovery or not, 0 to 1."""
     shares = run.metrics["flows"][flow]["limited_by"]
     return shares["cwnd"] + shares["recovery"]
 
 
+@share
 def limited_by_pacing(run: RunView, flow: int) -> float:
     """Share of time in which the pacing rate limits the flow, 0 to 1."""
     return run.metrics["flows"][flow]["limited_by"]["pacing"]
 
 
+@share
 def limited_by_host(run: RunView, flow: int) -> float:
     """Share of time in which the host limits the flow, 0 to 1."""
     return run.metrics["flows"][flow]["limited_by"]["host"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.measures.run_view import known
+from fullpipe.reproduce.measures.run_view import known, share
 
 if TYPE_CHECKING:
     from fullpipe.metrics import LinkMetrics
@@ -21,6 +21,7 @@ def lost(link: LinkMetrics) -> int:
     return link["drops"] + link["losses"] + link["policed"]
 
 
+@share
 def utilization(run: RunView, _flow: int) -> float:
     """Share of time in which the bottleneck was sending, 0 to 1."""
     return _bottleneck(run)["utilization"]
@@ -51,11 +52,13 @@ def queue_max_rttmin(run: RunView, _flow: int) -> float:
     return known(_bottleneck(run)["queue_delay_s"]["max"], 1 / run.scenario.rtt_s)
 
 
+@share
 def queue_above_rttmin(run: RunView, _flow: int) -> float:
     """Share of time in which the queueing delay at the bottleneck exceeds one RTTmin, 0 to 1."""
     return 1 - known(_bottleneck(run)["queue_within_1_rtt"])
 
 
+@share
 def queue_within_2_rttmin(run: RunView, _flow: int) -> float:
     """Share of time in which the queueing delay at the bottleneck is at most two RTTmin, 0 to 1."""
     return known(_bottleneck(run)["queue_within_2_rtts"])

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fullpipe.reproduce.measures.queue import queue_delay
+from fullpipe.reproduce.measures.run_view import share
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,6 +39,7 @@ def up_length_rttmin(run: RunView, flow: int) -> float:
     return _mean([(end - begin) / run.scenario.rtt_s for begin, end in _probes(run, flow)])
 
 
+@share
 def peaks_in_up(run: RunView, flow: int) -> float:
     """Share of the queue's peaks that lie in a probe of the flow, 0 to 1. NaN without peaks.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
 
     from fullpipe.metrics import Metrics
@@ -40,3 +42,13 @@ class RunView(Protocol):
 def known(value: float | None, factor: float = 1.0) -> float:
     """Returns `value` times `factor`, or NaN for None."""
     return float("nan") if value is None else value * factor
+
+
+SHARES: set[str] = set()
+"""Names of the measures from 0 to 1, at which their intervals end."""
+
+
+def share(measure: Callable[[RunView, int], float]) -> Callable[[RunView, int], float]:
+    """Marks a measure from 0 to 1."""
+    SHARES.add(measure.__name__)
+    return measure

@@ -9,6 +9,8 @@ from math import exp, log
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from fullpipe.reproduce.measures.run_view import share
+
 if TYPE_CHECKING:
     from fullpipe.metrics import DecadeMetrics, SlowdownMetrics, WorkloadMetrics
     from fullpipe.reproduce.measures.run_view import RunView
@@ -48,6 +50,7 @@ def flows_arrived(run: RunView, _flow: int) -> float:
     return float(_workload(run)["arrived"])
 
 
+@share
 def flows_unfinished(run: RunView, _flow: int) -> float:
     """Share of the arrived flows that were unfinished at the end, 0 to 1."""
     workload = _workload(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.measures.run_view import known
+from fullpipe.reproduce.measures.run_view import known, share
 
 if TYPE_CHECKING:
     from fullpipe.reproduce.measures.run_view import RunView
@@ -21,6 +21,7 @@ def min_max_score(run: RunView, _flow: int) -> float:
     return 10 * min(goodputs) / max(goodputs) if max(goodputs) else 10.0
 
 
+@share
 def jain(run: RunView, _flow: int) -> float:
     """Jain's index of the flows' goodputs, 0 to 1. NaN with a single flow."""
     return known(run.metrics["jain"]) if len(run.metrics["flows"]) > 1 else float("nan")

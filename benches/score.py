@@ -281,8 +281,8 @@ def page(file: Path, defaults: Path, errors: str, load: str, cpu_s: float) -> No
         if gap < 0
     ]
     count = len(every)
-    minutes = cpu_s * 1000 / count / 2 / 60
-    whole = f"The processor's time was {cpu_s:.0f} s: 1,000 sets take about {minutes:.0f} minutes on two idle cores. "
+    wall_s = cpu_s * 1000 / count / 2
+    whole = f"The processor's time was {cpu_s:.0f} s: 1,000 sets take about {wall_s:.0f} s on two idle cores. "
     print(
         _wrapped(
             PAGE.format(

@@ -327,6 +327,30 @@ def test_the_results_have_runs_that_report_reads(tmp_path: Path, fullpipe: Fullp
     assert "found" in again.stderr
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "name"),
+    [
+        ("cubic", "utilization"),
+        ("cubic", "delay"),
+        ("vivace", "starvation"),
+        ("cubic", "retransmissions"),
+    ],
+)
+def test_the_shrink_command_that_is_printed_works(
+    tmp_path: Path, fullpipe: Fullpipe, algorithm: str, name: str
+) -> None:
+    """Each of its conditions holds with each seed, also when another one of equal flows is the slowest."""
+    equal = SMALL.replace('cc = "{cc}"', 'cc = "{cc}"\ncount = 3')
+    (tmp_path / "small.toml").write_text(equal.replace('"10ms"', '"80ms"'))
+    found = ("attack", algorithm, "--space", "small.toml", "--goal", name, "--out", "found")
+    assert fullpipe(*found, "--budget", "1s", "--worst", "1").returncode == 0
+    [worst] = json.loads((tmp_path / "found" / "attack.json").read_text())["worst"]
+    keep = [word for each in worst["keep"] for word in ("--keep", each)]
+    assert keep
+    done = fullpipe("attack", "shrink", worst["scenario"], *keep)
+    assert done.returncode == 0, done.stderr
+
+
 def test_wrong_options_are_refused_before_the_search(fullpipe: Fullpipe) -> None:
     for words_, said in (
         (("nothing",), "not an algorithm"),

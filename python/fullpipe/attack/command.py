@@ -191,7 +191,7 @@ def _write(plan: Plan, worst: Sequence[Worst], aside: Path, place: Path) -> list
     records: list[dict[str, object]] = []
     for number, each in enumerate(worst, 1):
         folder = f"{WORST}/{number}"
-        measurement = chosen.record(plan, each, aside / folder)
+        chosen.record(plan, each, aside / folder)
         records.append(
             {
                 "scenario": str(place / folder / "scenario.toml"),
@@ -200,7 +200,7 @@ def _write(plan: Plan, worst: Sequence[Worst], aside: Path, place: Path) -> list
                 "least": finite(each.own[0]),
                 "most": finite(each.own[-1]),
                 "than": None if each.other is None else finite(each.other),
-                "keep": chosen.conditions(plan, each, measurement),
+                "keep": chosen.conditions(plan, each),
             }
         )
     return records

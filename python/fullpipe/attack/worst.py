@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fullpipe.attack import words
 from fullpipe.attack.goals import Measurement
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from fullpipe.attack.search import Plan, Tried
     from fullpipe.attack.trial import Tables
+    from fullpipe.run import Run
 
 SEEDS = 5
 _TOLERANCE = 0.1
@@ -143,42 +144,59 @@ def _jitter(plan: Plan, made: Tables) -> list[tuple[str, str]]:
     return [(key, value) for key, value, _ in spec.plan.added_jitter]
 
 
-def record(plan: Plan, worst: Worst, directory: Path) -> Measurement:
+def record(plan: Plan, worst: Worst, directory: Path) -> None:
     """Runs the seed with the median value over time, and saves it.
 
     Raises:
         OSError: When it can't be written.
     """
     seed = next(number for number, each in enumerate(worst.values, 1) if each.own == worst.median)
+    first = _run(plan, worst, seed)
+    _run(plan, worst, seed, suited_interval(first.scenario)).save(directory)
+
+
+def _run(plan: Plan, worst: Worst, seed: int, trace: str = "off") -> Run:
     own = filled({"seed": seed, **worst.tables}, plan.tested.cc, plan.tested.params)
-    first = run(own, plan.tested.classes, "off")
-    made = run(own, plan.tested.classes, suited_interval(first.scenario))
-    made.save(directory)
-    return Measurement(made, worst.tables)
+    return run(own, plan.tested.classes, trace)
 
 
-def conditions(plan: Plan, worst: Worst, of: Measurement) -> list[str]:
-    """Returns conditions for `shrink` that a scenario meets with some room; empty if the goal has none."""
-    own = [each["name"] for each in of.flows("own")]
-    slowest = min(of.flows("own"), key=lambda each: each["goodput_bps"])["name"]
-    rate = of.run.scenario.rate_bps
+def conditions(plan: Plan, worst: Worst) -> list[str]:
+    """Returns conditions for `shrink` that every seed meets with some room; empty if the goal has none.
+
+    Of equal flows another one has the least with another seed, so no condition is about that one alone.
+    """
+    runs = [
+        Measurement(_run(plan, worst, seed), worst.tables)
+        for seed in range(1, len(worst.values) + 1)
+    ]
+    own = [each["name"] for each in runs[0].flows("own")]
     match plan.goal.name:
         case "utilization":
-            share = of.goodput("own") / len(own) / rate
-            link = of.run.link_metrics[0]["utilization"] or 0.0
-            own_rate = f"{slowest}.goodput < {_above(share)}%"
-            return [own_rate, f"utilization < {_above(link)}%"] if link < _BUSY else [own_rate]
+            rate = runs[0].run.scenario.rate_bps
+            link = max(each.run.link_metrics[0]["utilization"] or 0.0 for each in runs)
+            whole = [f"utilization < {_above(link)}%"] if link < _BUSY else []
+            if len(own) > 1 and whole:
+                return whole
+            most = max(flow["goodput_bps"] for each in runs for flow in each.flows("own"))
+            return [*(f"{name}.goodput < {_above(most / rate)}%" for name in own), *whole]
         case "delay":
-            return [f"{own[0]}.queue_delay.p50 > {0.8 * worst.median:.2g}rtt"]
+            return _delay(runs, "own")
         case "others-delay":
-            name = of.flows("others")[0]["name"]
-            return [f"{name}.queue_delay.p50 > {0.8 * worst.median:.2g}rtt"]
+            return _delay(runs, "others")
         case "starvation":
-            # Another one of equal flows starves with another seed.
-            return [f"jain < {min(1.2 * (of.run.metrics['jain'] or 0.0), _FAIR):.2g}"]
+            jain = max(each.run.metrics["jain"] or 0.0 for each in runs)
+            return [f"jain < {min(1.2 * jain, _FAIR):.2g}"] if jain < _FAIR else []
         case "retransmissions":
-            return [f"{own[0]}.loss > {80 * worst.median:.2g}%"]
+            least = min(each.flows("own")[0]["loss_fraction"] for each in runs)
+            return [f"{own[0]}.loss > {80 * least:.2g}%"] if least > 0 else []
     return []
+
+
+def _delay(runs: Sequence[Measurement], role: Literal["own", "others"]) -> list[str]:
+    first = [each.flows(role)[0] for each in runs]
+    delays = [each["queue_delay_s"]["p50"] for each in first]
+    least = min(0.0 if each is None else each for each in delays) / runs[0].run.scenario.rtt_s
+    return [f"{first[0]['name']}.queue_delay.p50 > {0.8 * least:.2g}rtt"] if least > 0 else []
 
 
 def _above(share: float) -> str:

@@ -81,7 +81,7 @@ def shrink(scenario: str, asked: Asked) -> None:
             counter.begin(holds.runs, holds.runs, f"{now.lines} lines")
 
         subject = reduce(subject, lambda each: holds(each.tables, each.keep), told, asked.least_s)
-    made = written(subject, asked.title or _title(text, subject), _about(subject, asked))
+    made = written(subject, asked.title or _title(text), _about(subject, asked))
     if asked.out:
         disk.put(asked.out, made)
     with printing():
@@ -142,9 +142,9 @@ def written(subject: Subject, title: str, about: str) -> str:
     return comment + text_of({**times, "expect": expect, **tables})
 
 
-def _title(text: str, subject: Subject) -> str:
+def _title(text: str) -> str:
     first = text.lstrip().partition("\n")[0]
-    return first.removeprefix("#").strip() if first.startswith("#") else " and ".join(subject.keep)
+    return first.removeprefix("#").strip() if first.startswith("#") else ""
 
 
 def _about(subject: Subject, asked: Asked) -> str:

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from fullpipe import _core, origin, path_options, toml
 from fullpipe.controllers import is_imported
 from fullpipe.plugins import is_library, load_plugin
+from fullpipe.policies import PREFIX as POLICY
 from fullpipe.policies import is_policy
+from fullpipe.programs import PREFIX as PROGRAM
+from fullpipe.programs import is_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,6 +102,19 @@ def name_of(algorithm: Algorithm, classes: dict[str, type]) -> str:
         return load_plugin(algorithm) if is_library(algorithm) else algorithm
     classes[algorithm.__name__] = algorithm
     return algorithm.__name__
+
+
+def short_name(algorithm: str) -> str:
+    """Returns a name of an algorithm for directories: of a class without its module, of a policy without its path.
+
+    >>> [short_name(name) for name in ("cubic", "mine:Vegas", "policy:trained/power.json")]
+    ['cubic', 'Vegas', 'power']
+    """
+    if is_program(algorithm):
+        return algorithm.removeprefix(PROGRAM).replace(":", "-")
+    if is_policy(algorithm):
+        return Path(algorithm.removeprefix(POLICY)).stem
+    return algorithm.rpartition(":")[2]
 
 
 def _read(scenario: ScenarioLike) -> tuple[str, str, dict[str, type]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,20 @@ def test_a_found_scenario_is_short_and_still_shows_its_fault(
             shutil.copy(Path(__file__).with_name(name), tmp_path)
     done = fullpipe("check", str(file))
     assert done.returncode == 0, done.stdout
+
+
+def test_a_blind_search_of_seconds_finds_a_planted_fault(
+    tmp_path: Path, fullpipe: Fullpipe
+) -> None:
+    """The other searches of the page take minutes; this fault is among the easiest."""
+    for name in ("planted.py", "bad_controllers.py"):
+        shutil.copy(Path(__file__).with_name(name), tmp_path)
+    attack = ("attack", "planted:OldMinimum", "--than", "planted:Plain", "--goal", "utilization")
+    done = fullpipe(*attack, "--budget", "8s", "--worst", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    [worst] = json.loads(done.stdout)
+    assert worst["value"] < 0.2
+    assert worst["than"] > 0.7
 
 
 def test_the_evidence_names_each_found_scenario() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import fullpipe
 from evaluations import evaluation
 from fullpipe.evaluation.command import usual_directory
 from fullpipe.evaluation.judge import Outcome, judge
@@ -18,7 +20,6 @@ from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from conftest import Fullpipe
 
@@ -311,6 +312,13 @@ def test_another_suite_or_another_class_has_another_usual_directory(
     before = usual_directory(Contender("bad_controllers:Plain"), one, quick=False)
     monkeypatch.setattr("fullpipe.evaluation.command.sources", lambda classes: b"edited")
     assert usual_directory(Contender("bad_controllers:Plain"), one, quick=False) != before
+
+
+def test_the_usual_directory_of_a_policy_has_no_folder_of_its_own(small: Path) -> None:
+    policy = Path(fullpipe.__file__).parent / "trained" / "power.json"
+    found = usual_directory(Contender(f"policy:{policy}"), suite(str(small)), quick=False)
+    assert len(found.parts) == 2
+    assert "-power-" in found.name
 
 
 def test_a_criterion_that_is_not_met_is_exit_code_1(

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -160,13 +161,15 @@ def test_kill_of_the_holder_leaves_nothing() -> None:
 
 def test_kill_of_the_command_leaves_nothing() -> None:
     process = subprocess.Popen(
-        [*shlex.split(FULLPIPE), *["kernel", "load", "newreno", "--", "sleep", "100"]]
+        [*shlex.split(FULLPIPE), *["kernel", "load", "newreno", "--", "sleep", "100"]],
+        start_new_session=True,
     )
     until(loaded)
     process.kill()
     process.wait()
     until(lambda: not loaded())
-    subprocess.run(["pkill", "-x", "--newest", "sleep"], check=False)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)  # the command's own program
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

@@ -96,6 +96,12 @@ def test_real_quic_is_in_the_wheel(installed: Installed) -> None:
     assert re.search(r"^bbr3 +\d\.\d", output, re.MULTILINE), output
 
 
+def test_algorithms_for_linux_are_in_the_wheel(installed: Installed) -> None:
+    code, output = installed.call("fullpipe kernel list")
+    assert code == 0, output
+    assert re.search(r"^bbr3 +fp_bbr3 ", output, re.MULTILINE), output
+
+
 def test_the_simulator_for_pages_is_in_the_wheel(installed: Installed) -> None:
     code, output = installed.call("fullpipe explore --out explore.html && wc -c < explore.html")
     assert code == 0, output

@@ -22,6 +22,7 @@ from fullpipe.batch.checkpoint import Checkpoint
 from fullpipe.batch.spec import build
 from fullpipe.controllers import sources
 from fullpipe.errors import UserError, printing, stoppable
+from fullpipe.given import short_name
 from fullpipe.plugins import used
 from fullpipe.progress import Counter
 from fullpipe.results import disk, fresh_directory
@@ -110,7 +111,7 @@ def attack(algorithm: str, params: Mapping[str, object], asked: Asked) -> None:
 def usual_directory(plan: Plan) -> Path:
     """Returns the directory of an attack without `--out`: the same one for the same search."""
     digest = hashlib.sha256(f"{build()} {_identity(plan)} {plan.budget_s}".encode()).hexdigest()
-    name = f"attack-{plan.tested.cc.rpartition(':')[2]}-{plan.goal.name}-{digest[:8]}"
+    name = f"attack-{short_name(plan.tested.cc)}-{plan.goal.name}-{digest[:8]}"
     return Path("results") / name
 
 

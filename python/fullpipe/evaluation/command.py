@@ -22,8 +22,8 @@ from fullpipe.evaluation import dossier, worst
 from fullpipe.evaluation.judge import WORDS, judge
 from fullpipe.evaluation.measure import Contender, measured, shown
 from fullpipe.evaluation.suite import VARIATION
+from fullpipe.given import short_name
 from fullpipe.plugins import used
-from fullpipe.programs import PREFIX, is_program
 from fullpipe.progress import Counter
 from fullpipe.report.markdown import lines
 from fullpipe.report.write import Form, make
@@ -175,14 +175,13 @@ def usual_directory(tested: Contender, suite: Suite, *, quick: bool, on: str = R
     digest.update(sources(given([tested.name])))
     for library in used([tested.name]):
         digest.update(library.content)
-    # A class without its module, and a program with its algorithm.
-    short = (
-        tested.name.removeprefix(PREFIX).replace(":", "-")
-        if is_program(tested.name)
-        else tested.name.rpartition(":")[2]
-    )
     name = "-".join(
-        [suite.name, short, *(["quick"] if quick else []), *([] if on == SIMULATOR else [on])]
+        [
+            suite.name,
+            short_name(tested.name),
+            *(["quick"] if quick else []),
+            *([] if on == SIMULATOR else [on]),
+        ]
     )
     return Path("results") / f"{name}-{digest.hexdigest()[:8]}"
 

@@ -2,7 +2,7 @@
 
 use fullpipe_scenario::{
     App, CwndValidation, EcnFeedback, EcnSetting, Error, Flow, INITIAL_WINDOW, MetricsCache, On,
-    PACKET, PAYLOAD, Pacing, Scenario,
+    PACKET, PAYLOAD, PROGRAM_FIX, Pacing, Scenario,
 };
 use fullpipe_units::Span;
 
@@ -32,8 +32,7 @@ pub(super) fn refuse(scenario: &Scenario, ends: &Ends) -> Result<(), Error> {
     let programs = scenario.flows.iter().filter_map(Flow::program_key);
     if let Some((key, value)) = programs.into_iter().next().filter(|_| !ends.programs) {
         let problem = format!("--on {runner} does not run programs yet");
-        let fix = "run it with --on kernel or uml, or name an algorithm of a [[flow]]";
-        return Err(scenario.error(&key, value, problem, fix));
+        return Err(scenario.error(&key, value, problem, PROGRAM_FIX));
     }
     let specs = || {
         let workloads = scenario.workloads.iter().map(|workload| &workload.flow);
@@ -139,7 +138,7 @@ fn algorithm(
                     .to_owned()
             }
             "bbr2" | "bbr3" => {
-                "or run it on sim: only Google's kernel has this version of BBR".to_owned()
+                "or run it on sim, or on kernel, which loads fullpipe's version".to_owned()
             }
             _ if LINUX.contains(&name) => {
                 format!("load a module (modprobe tcp_{name}), or run it on sim")

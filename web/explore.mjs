@@ -1,35 +1,12 @@
 // Uses the page of `fullpipe explore` offline, and prints observations as JSON: node explore.mjs CHROMIUM PAGE OUT
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { after as afterOn, explorer } from "./explorer.mjs";
 
 const [executablePath, file, out] = process.argv.slice(2);
 mkdirSync(out, { recursive: true });
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-const said = { errors: [], requests: [] };
-const address = pathToFileURL(file).href;
-
-async function open(options = {}, hash = "") {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, offline: true, ...options });
-  const page = await context.newPage();
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) said.errors.push(message.text());
-  });
-  page.on("pageerror", (error) => said.errors.push(String(error)));
-  page.on("request", (request) => said.requests.push(request.url().split(":")[0]));
-  await page.goto(address + hash);
-  await page.waitForFunction(() => document.body.dataset.done, undefined, { timeout: 60_000 });
-  return page;
-}
-
-/** Does something that starts a run, and waits for its end; returns the page's time to the picture in ms. */
-async function after(act) {
-  const runs = await page.evaluate(() => Number(document.body.dataset.done));
-  await act();
-  await page.waitForFunction((before) => Number(document.body.dataset.done) > before, runs, { timeout: 60_000 });
-  return page.evaluate(() => Number(document.body.dataset.took));
-}
+const { browser, said, open } = await explorer(executablePath, file);
+const after = (act) => afterOn(page, act);
 const text = () => page.locator("#toml").inputValue();
 const hash = () => page.locator("#hash").textContent();
 

@@ -1,9 +1,40 @@
 // The controls of a scenario: each change is a change of its text.
 import { button, element } from "../theme";
 import type { Catalogue, Described, Param } from "./format";
-import { changed, quoted, type Section, withFlow, withoutFlow, withParam, written } from "./toml";
+import { changed, type Kind, quoted, type Section, tables, withFlow, without, withParam, written } from "./toml";
 
 type Change = (change: (text: string) => string) => void;
+
+/** A `[[flow]]`, which may stand for several flows, or a `[[workload]]`. */
+interface Entry {
+  section: `${Kind}.${number}`;
+  name: string;
+  count: number;
+  /** Its values with every default. */
+  values: Record<string, unknown>;
+}
+
+/** Returns the tables of the text; none if they can't be told from each other, as in `flow = [{ cc = "cubic" }]`. */
+function tablesOf({ scenario }: Described, text: string): Entry[] {
+  const flows = scenario.flow ?? [];
+  const found: Entry[] = [];
+  let first = 0;
+  for (let at = 0; at < tables(text, "flow"); at++) {
+    const section = `flow.${at}` as const;
+    const count = Number((written(text, section, "count") ?? "1").replace(/["'_]/g, ""));
+    const [values, last] = [flows[first], flows[first + count - 1]];
+    if (!values || !last) return [];
+    const name = count > 1 ? `${values.name} to ${last.name}` : `${values.name}`;
+    found.push({ section, name, count, values });
+    first += count;
+  }
+  const workloads = scenario.workload ?? [];
+  if (first !== flows.length || tables(text, "workload") !== workloads.length) return [];
+  workloads.forEach((values, at) => {
+    found.push({ section: `workload.${at}`, name: `${values.name}`, count: 1, values });
+  });
+  return found;
+}
 
 interface Slider {
   key: string;
@@ -56,6 +87,7 @@ export class Controls {
   private readonly duration: HTMLInputElement;
   private readonly seed: HTMLInputElement;
   private readonly flows = element("div", { class: "flows" });
+  private readonly add: HTMLButtonElement;
   private drawn = "";
 
   constructor(
@@ -85,10 +117,8 @@ export class Controls {
     ] as const) {
       place.append(element("label", {}, element("span", {}, name), control));
     }
-    place.append(
-      this.flows,
-      button("Add a flow", () => change((text) => withFlow(text, "cubic"))),
-    );
+    this.add = button("Add a flow", () => change((text) => withFlow(text, "cubic")));
+    place.append(this.flows, this.add);
   }
 
   private set(section: Section, key: string, value: string | null): void {
@@ -115,56 +145,78 @@ export class Controls {
     this.profile.value = described.profile ?? "";
     if (document.activeElement !== this.duration) this.duration.value = described.scenario.duration ?? "";
     if (document.activeElement !== this.seed) this.seed.value = `${described.seed}`;
-    const flows = described.scenario.flow ?? [];
-    const signature = JSON.stringify(flows);
-    if (signature === this.drawn || this.flows.contains(document.activeElement?.closest("input") ?? null)) return;
-    this.drawn = signature;
+    const entries = tablesOf(described, text);
+    const signature = JSON.stringify(entries);
+    if (signature === this.drawn) return;
     const open = [...this.flows.querySelectorAll("details")].map((each) => each.open);
-    const focused = document.activeElement?.getAttribute("aria-label");
-    this.flows.replaceChildren(...flows.map((flow, number) => this.flow(flow, number, open[number] ?? false)));
-    const again = [...this.flows.querySelectorAll<HTMLElement>("[aria-label]")];
-    if (focused) again.find((each) => each.getAttribute("aria-label") === focused)?.focus();
+    const made = entries.map((entry, number) => this.table(entry, open[number] ?? false));
+    const note = "The page can't find the flows in the text as tables `[[flow]]`: change them in the text.";
+    const focused = this.flows.contains(document.activeElement) ? (document.activeElement as HTMLInputElement) : null;
+    const again = made
+      .flatMap((each) => [...each.querySelectorAll<HTMLInputElement>("[name]")])
+      .find((each) => each.name === focused?.name);
+    // Not while a value is being typed.
+    if (focused && again && again.value !== focused.value) return;
+    this.drawn = signature;
+    this.flows.replaceChildren(...(made.length ? made : [element("p", { class: "note" }, note)]));
+    this.add.hidden = made.length === 0;
+    again?.focus();
   }
 
-  private flow(flow: Record<string, unknown>, number: number, open: boolean): HTMLElement {
-    const name = String(flow.name);
-    const algorithm = this.catalogue.algorithms.find((each) => each.name === flow.cc);
+  /** Returns the controls of a table. */
+  private table({ section, name, count, values }: Entry, open: boolean): HTMLElement {
+    const algorithm = this.catalogue.algorithms.find((each) => each.name === values.cc);
     const cc = select(`algorithm of ${name}`, this.catalogue.algorithms, (chosen) =>
-      this.change((text) => changed(changed(text, number, "params", null), number, "cc", quoted(chosen))),
+      this.change((text) => changed(changed(text, section, "params", null), section, "cc", quoted(chosen))),
     );
-    cc.value = String(flow.cc);
-    const start = this.field("start", "text", (value) => this.set(number, "start", quoted(value)));
-    start.value = String(flow.start ?? "0s");
-    start.setAttribute("aria-label", `start of ${name}`);
-    const rate = this.field("app_rate", "text", (value) => this.set(number, "app_rate", value ? quoted(value) : null));
-    rate.value = typeof flow.app_rate === "string" ? flow.app_rate : "";
-    rate.placeholder = "unlimited";
-    rate.setAttribute("aria-label", `application's rate of ${name}`);
+    cc.name = `${section}.cc`;
+    cc.value = String(values.cc);
+    const field = (key: string, label: string, value: unknown, set: (value: string) => string | null) => {
+      const made = this.field(`${section}.${key}`, "text", (value) => this.set(section, key, set(value)));
+      made.value = typeof value === "string" || typeof value === "number" ? `${value}` : "";
+      made.setAttribute("aria-label", `${label.toLowerCase()} of ${name}`);
+      return [made, element("label", {}, element("span", {}, label), made)] as const;
+    };
+    const [, start] = field("start", "Start", values.start ?? "0s", quoted);
+    const own = [start];
+    if (section.startsWith("flow.")) {
+      const [counted, labeled] = field("count", "Count", count, (value) => (value === "1" ? null : value || null));
+      counted.type = "number";
+      counted.min = "1";
+      const [rate, limited] = field("app_rate", "Application's rate", values.app_rate, (value) =>
+        value ? quoted(value) : null,
+      );
+      rate.placeholder = "unlimited";
+      own.push(limited, labeled);
+    } else {
+      own.push(field("load", "Load", values.load, (value) => value || null)[1]);
+    }
     const params = element("details", {}, element("summary", {}, "Parameters"));
     params.open = open;
-    const values = (flow.params ?? {}) as Record<string, unknown>;
-    for (const param of algorithm?.params ?? []) params.append(this.param(param, values[param.name], name, number));
+    const given = (values.params ?? {}) as Record<string, unknown>;
+    for (const param of algorithm?.params ?? []) params.append(this.param(param, given[param.name], name, section));
     return element(
       "fieldset",
       {},
       element("legend", {}, name),
       element("label", {}, element("span", {}, "Algorithm"), cc),
       element("p", { class: "note" }, algorithm?.purpose ?? ""),
-      element("label", {}, element("span", {}, "Start"), start),
-      element("label", {}, element("span", {}, "Application's rate"), rate),
+      ...own,
       params,
-      button("Remove", () => this.change((text) => withoutFlow(text, number)), { "aria-label": `remove ${name}` }),
+      button("Remove", () => this.change((text) => without(text, section)), { "aria-label": `remove ${name}` }),
     );
   }
 
-  private param(param: Param, value: unknown, flow: string, number: number): HTMLElement {
-    const set = (text: string | null) => this.change((all) => withParam(all, number, param.name, text));
-    const named = { "aria-label": `${param.name} of ${flow}`, title: param.purpose };
+  private param(param: Param, value: unknown, flow: string, section: Section): HTMLElement {
+    const set = (text: string | null) => this.change((all) => withParam(all, section, param.name, text));
+    const name = `${section}.params.${param.name}`;
+    const named = { name, "aria-label": `${param.name} of ${flow}`, title: param.purpose };
     const now = value ?? param.default;
     let control: HTMLElement;
     if (param.choices) {
       const choices = param.choices.map((name) => ({ name, purpose: name }));
       const made = select(`${param.name} of ${flow}`, choices, (chosen) => set(quoted(chosen)));
+      made.name = name;
       made.value = String(now);
       control = made;
     } else if (typeof param.default === "boolean") {

@@ -20,7 +20,13 @@ export interface Table {
 /** A scenario as the engine has read it. */
 export interface Described {
   title: string | null;
-  scenario: { duration?: string; path?: Record<string, unknown>; flow?: Record<string, unknown>[] };
+  /** With every default; each `count` is expanded. */
+  scenario: {
+    duration?: string;
+    path?: Record<string, unknown>;
+    flow?: Record<string, unknown>[];
+    workload?: Record<string, unknown>[];
+  };
   duration_s: number;
   seed: number;
   rate_bps: number;

@@ -38,7 +38,7 @@ export function withSettings(text: string, settings: Record<string, string>): st
   let made = text;
   for (const [key, value] of Object.entries(settings)) {
     const [table, place, name] = key.split(".");
-    if (table === "flow") made = changed(made, Number(place), name ?? "", quoted(value));
+    if (table === "flow") made = changed(made, `flow.${Number(place)}`, name ?? "", quoted(value));
     else if (table === "path") made = changed(made, "path", place ?? "", quoted(value));
     else made = changed(made, "", key, quoted(value));
   }
@@ -56,8 +56,8 @@ export function showLesson(
   if (!lesson) return null;
   const textOf = ({ set, expect }: Step, keepsClass: boolean) => {
     const text = changed(withSettings(lesson.scenario, set), "", "expect", `[${expect.map(quoted).join(", ")}]`);
-    const cc = keepsClass && lesson.code ? written(current(), 0, "cc") : null;
-    return cc ? changed(text, 0, "cc", cc) : text;
+    const cc = keepsClass && lesson.code ? written(current(), "flow.0", "cc") : null;
+    return cc ? changed(text, "flow.0", "cc", cc) : text;
   };
   const first: Step = {
     say: lesson.say ?? "The scenario as it is.",

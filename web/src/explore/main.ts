@@ -22,7 +22,7 @@ import {
 import { type Shown as Lesson, showLesson } from "./lessons";
 import { type About, ownName, wrapped } from "./own";
 import { drawPipe, type Packets, rowAt } from "./pipe";
-import { changed, quoted, written } from "./toml";
+import { changed, quoted, tables, written } from "./toml";
 
 const catalogue = (data as unknown as { explore: Catalogue }).explore;
 const place = <Kind extends HTMLElement = HTMLElement>(id: string) => document.getElementById(id) as Kind;
@@ -235,14 +235,12 @@ function withOwn(about: About): string {
   place("own-problem").textContent = "";
   // It takes the place of an earlier class, or of the first flow's algorithm if no flow has it.
   const flows: string[] = [];
-  for (let flow = 0; ; flow++) {
-    const cc = written(text, flow, "cc");
-    if (cc === null) break;
-    flows.push(cc.slice(1, -1));
+  for (let flow = 0; flow < tables(text, "flow"); flow++) {
+    flows.push((written(text, `flow.${flow}`, "cc") ?? "").slice(1, -1));
   }
   const stale = flows.findIndex((cc) => cc !== name && !builtIn.has(cc));
   if (stale < 0 && flows.includes(name)) return text;
-  const flow = Math.max(stale, 0);
+  const flow = `flow.${Math.max(stale, 0)}` as const;
   return changed(changed(text, flow, "params", null), flow, "cc", quoted(name));
 }
 

@@ -1,17 +1,23 @@
 // Changes single values of a scenario's text and keeps the rest as it was written, comments included.
 
-/** A place of keys: the top of the text, the path, or the flow of that number. */
-export type Section = "" | "path" | number;
+/** A kind of tables of which a scenario may have several. */
+export type Kind = "flow" | "workload";
+/** A place of keys: the top of the text, the path, or a table by its kind and its number in the text. */
+export type Section = "" | "path" | `${Kind}.${number}`;
 
 /** Returns a word as a TOML string. */
 export const quoted = (text: string): string => JSON.stringify(text);
+
+const PATH = /^\s*\[\s*path\s*\]/;
+const HEADS = { flow: /^\s*\[\[\s*flow\s*\]\]/, workload: /^\s*\[\[\s*workload\s*\]\]/ };
 
 /** Returns the first line of a section, and the line behind its last; null without it. */
 function span(lines: string[], section: Section): [number, number] | null {
   let first = 0;
   if (section !== "") {
-    let left = section === "path" ? 0 : section;
-    const head = section === "path" ? /^\s*\[path\]/ : /^\s*\[\[flow\]\]/;
+    const [kind, number = "0"] = section.split(".") as ["path" | Kind, string?];
+    const head = kind === "path" ? PATH : HEADS[kind];
+    let left = Number(number);
     first = lines.findIndex((line) => head.test(line) && left-- === 0) + 1;
     if (first === 0) return null;
   }
@@ -45,12 +51,16 @@ export function written(text: string, section: Section, key: string): string | n
   return line ? (LINE.exec(line)?.[2] ?? null) : null;
 }
 
-/** Returns the text with the key set to a value in TOML; null removes the key. */
+/** Returns the number of `[[flow]]` or `[[workload]]` in the text. */
+export const tables = (text: string, kind: Kind): number =>
+  text.split("\n").filter((line) => HEADS[kind].test(line)).length;
+
+/** Returns the text with the key set to a value in TOML; null removes the key. A table that is not there stays so. */
 export function changed(text: string, of: Section, name: string, value: string | null): string {
   const lines = text.split("\n");
   const [section, key] = home(lines, of, name);
   const where = span(lines, section);
-  if (!where) return value === null ? text : `${text.trimEnd()}\n\n[${section}]\n${key} = ${value}\n`;
+  if (!where) return value === null || section !== "path" ? text : `${text.trimEnd()}\n\n[path]\n${key} = ${value}\n`;
   const at = lineOf(lines, where, key);
   if (value === null) {
     if (at >= 0) lines.splice(at, 1);
@@ -69,13 +79,13 @@ export function changed(text: string, of: Section, name: string, value: string |
 /** Returns the text with one more flow. */
 export const withFlow = (text: string, cc: string): string => `${text.trimEnd()}\n\n[[flow]]\ncc = ${quoted(cc)}\n`;
 
-/** Returns the text without a flow and its tables. */
-export function withoutFlow(text: string, number: number): string {
+/** Returns the text without a flow or a workload and the tables below it. */
+export function without(text: string, section: `${Kind}.${number}`): string {
   const lines = text.split("\n");
-  const where = span(lines, number);
+  const where = span(lines, section);
   if (!where) return text;
   let end = where[1];
-  while (/^\s*\[flow\./.test(lines[end] ?? "")) {
+  while (/^\s*\[(flow|workload)\./.test(lines[end] ?? "")) {
     const next = lines.slice(end + 1).findIndex((line) => /^\s*\[[[A-Za-z]/.test(line));
     end = next < 0 ? lines.length : end + 1 + next;
   }
@@ -83,9 +93,9 @@ export function withoutFlow(text: string, number: number): string {
   return lines.join("\n");
 }
 
-/** Returns the text with a parameter of a flow's algorithm in its inline table `params`. */
-export function withParam(text: string, number: number, name: string, value: string | null): string {
-  const before = written(text, number, "params");
+/** Returns the text with a parameter of an algorithm in the inline table `params` of its section. */
+export function withParam(text: string, section: Section, name: string, value: string | null): string {
+  const before = written(text, section, "params");
   const pairs = new Map<string, string>();
   for (const [, key, old] of (before ?? "").matchAll(/([\w-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^,}\s]+)/g)) {
     if (key && old) pairs.set(key, old);
@@ -93,5 +103,5 @@ export function withParam(text: string, number: number, name: string, value: str
   if (value === null) pairs.delete(name);
   else pairs.set(name, value);
   const all = [...pairs].map(([key, each]) => `${key} = ${each}`).join(", ");
-  return changed(text, number, "params", all ? `{ ${all} }` : null);
+  return changed(text, section, "params", all ? `{ ${all} }` : null);
 }

@@ -1,0 +1,96 @@
+"""The controls of `fullpipe explore`: what each of them changes in the text of a scenario. See web/explore-edit.mjs."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from browser import WEB, browser, built_engine
+from fullpipe import explore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Observations on the page in a browser."""
+    built_engine()
+    file: Path = tmp_path_factory.mktemp("explore") / "explore.html"
+    file.write_text(explore.explorer(explore.DEFAULT, "explore"), encoding="utf-8")
+    command = ["node", str(WEB / "explore-edit.mjs"), browser(), str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert found["errors"] == []
+    return found
+
+
+def _changes(before: str, after: str) -> list[str]:
+    """Returns the lines that are gone or new."""
+    return [
+        line for line in difflib.ndiff(before.splitlines(), after.splitlines()) if line[0] in "+-"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("control", "lines"),
+    [
+        ("algorithm of cubic-1 to cubic-3", ['- cc = "cubic"', '+ cc = "copa"']),
+        ("algorithm of bbr3", ['- cc = "bbr3"', '+ cc = "copa"']),
+        ("algorithm of last-1 to last-2", ['- cc = "newreno"', '+ cc = "copa"']),
+        ("start of bbr3", ['+ start = "1s"']),
+        ("count of bbr3", ["+ count = 2"]),
+        ("count of last-1 to last-2", ["- count = 2"]),
+        ("a parameter", ["+ params = { beta = 0.5 }"]),
+    ],
+)
+def test_a_control_changes_the_table_that_it_names(
+    control: str, lines: list[str], seen: dict[str, Any]
+) -> None:
+    change = seen["several"]["changes"][control]
+    assert change["problem"] == ""
+    assert _changes(seen["several"]["text"], change["text"]) == lines
+
+
+def test_a_table_with_a_count_has_one_group_of_controls(seen: dict[str, Any]) -> None:
+    assert seen["several"]["groups"] == ["cubic-1 to cubic-3", "bbr3", "last-1 to last-2"]
+    assert seen["several"]["changes"]["count of bbr3"]["groups"][1] == "bbr3-1 to bbr3-2"
+    removed = seen["several"]["changes"]["remove bbr3"]
+    assert removed["groups"] == ["cubic-1 to cubic-3", "last-1 to last-2"]
+    assert removed["text"] == seen["several"]["text"].replace('[[flow]]\ncc = "bbr3"\n\n', "")
+
+
+def test_a_control_keeps_the_focus_when_its_group_has_another_name(seen: dict[str, Any]) -> None:
+    assert seen["focused"] == "count of bbr3-1 to bbr3-2"
+
+
+def test_workloads_have_controls_beside_flows(seen: dict[str, Any]) -> None:
+    mixed = seen["mixed"]
+    assert mixed["groups"] == ["download", "web"]
+    assert mixed["problem"] == ""
+    assert 'load = 0.2\ncc = "bbr3"' in mixed["text"]
+    assert 'name = "download"\ncc = "newreno"' in mixed["text"]
+    assert "workload" not in mixed["removed"]
+    assert "[[flow]]" in mixed["removed"]
+
+
+def test_flows_that_are_no_tables_are_changed_in_the_text_alone(seen: dict[str, Any]) -> None:
+    inline = seen["inline"]
+    assert inline["groups"] == []
+    assert "change them in the text" in inline["note"]
+    assert not inline["adds"]
+    assert seen["after"] == {"groups": ["cubic", "bbr3"], "adds": True}
+
+
+def test_packaged_scenarios_with_counts_take_another_algorithm(seen: dict[str, Any]) -> None:
+    assert len(seen["packaged"]) >= 15
+    for name, each in seen["packaged"].items():
+        assert each["problem"] == "", name
+        assert each["groups"] == each["before"].count("[[flow]]"), name
+        lines = _changes(each["before"], each["after"])
+        assert [line for line in lines if line[0] == "+"] == ['+ cc = "copa"'], name

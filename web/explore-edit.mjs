@@ -1,0 +1,115 @@
+// Edits scenarios with the controls of the page of `fullpipe explore`, and prints observations as JSON:
+// node explore-edit.mjs CHROMIUM PAGE
+import { after as afterOn, explorer } from "./explorer.mjs";
+
+const [executablePath, file] = process.argv.slice(2);
+const { browser, said, open } = await explorer(executablePath, file);
+const page = await open();
+const after = (act) => afterOn(page, act);
+const toml = page.locator("#toml");
+const text = () => toml.inputValue();
+const problem = () => page.locator("#problem").textContent();
+const first = await text();
+
+// Flows with a count: a table has one group of controls, and each change is a change of that table.
+const path = '\n[path]\nrate = "20mbit"\nrtt = "40ms"\nbuffer = "1bdp"\n';
+const several = `duration = "5s"\n${path}
+[[flow]]
+cc = "cubic"
+count = 3 # of them
+
+[[flow]]
+cc = "bbr3"
+
+[[ flow ]]
+name = "last"
+cc = "newreno"
+count = 2
+`;
+await after(() => toml.fill(several));
+const groups = () => page.locator(".flows legend").allTextContents();
+said.several = { text: several, groups: await groups(), changes: {} };
+const change = async (name, act) => {
+  await after(() => toml.fill(several));
+  await after(act);
+  said.several.changes[name] = { text: await text(), problem: await problem(), groups: await groups() };
+};
+const choose = (name, value) => change(name, () => page.getByLabel(name, { exact: true }).selectOption(value));
+await choose("algorithm of cubic-1 to cubic-3", "copa");
+await choose("algorithm of bbr3", "copa");
+await choose("algorithm of last-1 to last-2", "copa");
+const type = (name, value) =>
+  change(name, async () => {
+    await page.getByLabel(name, { exact: true }).focus();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type(value);
+    await page.keyboard.press("Enter");
+  });
+await type("start of bbr3", "1s");
+await type("count of bbr3", "2");
+said.focused = await page.evaluate(() => document.activeElement.getAttribute("aria-label"));
+await type("count of last-1 to last-2", "1");
+await change("remove bbr3", () => page.getByRole("button", { name: "remove bbr3" }).click());
+await change("a parameter", async () => {
+  await page.locator(".flows fieldset:has(legend:text-is('bbr3')) summary").click();
+  await page.getByLabel("beta of bbr3", { exact: true }).fill("0.5");
+  await page.keyboard.press("Tab");
+});
+
+// Workloads beside flows.
+const mixed = `duration = "5s"\n${path}
+[[workload]]
+name = "web"
+model = "lognormal median 10kB sigma 2 max 20MB"
+load = 0.4
+cc = "cubic"
+
+[[flow]]
+name = "download"
+cc = "cubic"
+`;
+await after(() => toml.fill(mixed));
+said.mixed = { groups: await groups() };
+await after(() => page.getByLabel("algorithm of web").selectOption("bbr3"));
+await after(() => page.getByLabel("algorithm of download").selectOption("newreno"));
+await after(async () => {
+  await page.getByLabel("load of web").fill("0.2");
+  await page.keyboard.press("Enter");
+});
+said.mixed.text = await text();
+said.mixed.problem = await problem();
+await after(() => page.getByRole("button", { name: "remove web" }).click());
+said.mixed.removed = await text();
+
+// Flows that are not tables: nothing is changed by guess.
+const inline = `duration = "5s"\nflow = [{ cc = "cubic" }, { cc = "bbr3" }]\n${path}`;
+await after(() => toml.fill(inline));
+said.inline = {
+  groups: await groups(),
+  note: await page.locator(".flows").textContent(),
+  adds: await page.getByRole("button", { name: "Add a flow" }).isVisible(),
+};
+await after(() => toml.fill(first));
+said.after = { groups: await groups(), adds: await page.getByRole("button", { name: "Add a flow" }).isVisible() };
+
+// Every packaged scenario with a count: another algorithm of its last flow.
+said.packaged = {};
+const examples = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).explore.scenarios);
+for (const [name, example] of Object.entries(examples)) {
+  if (!/^count =/m.test(example)) continue;
+  const short = example.replace(/^duration = .*/m, 'duration = "1s"').replace(/^measure_from = .*\n/m, "");
+  // A path that changes has to do so before the run ends.
+  const shorter = example.includes("[[path.change]]") ? example : short;
+  await after(() => toml.fill(shorter));
+  const last = page.locator('.flows select[name^="flow."][name$=".cc"]').last();
+  await after(() => last.selectOption("copa"));
+  said.packaged[name] = {
+    before: shorter,
+    after: await text(),
+    groups: (await groups()).length,
+    problem: await problem(),
+  };
+}
+
+await browser.close();
+console.log(JSON.stringify(said));

@@ -11,6 +11,19 @@ const text = () => toml.inputValue();
 const problem = () => page.locator("#problem").textContent();
 const first = await text();
 
+// Each key press on a slider is another value.
+said.sliders = {};
+for (const key of ["rate", "rtt", "buffer", "loss"]) {
+  const written = async () => new RegExp(`^${key} = "(.*)"`, "m").exec(await text())?.[1];
+  await page.locator(`input[name="${key}"]`).focus();
+  const values = [await written()];
+  for (const press of [...Array(12).fill("ArrowRight"), ...Array(3).fill("ArrowLeft")]) {
+    await after(() => page.keyboard.press(press));
+    values.push(await written());
+  }
+  said.sliders[key] = values;
+}
+
 // Flows with a count: a table has one group of controls, and each change is a change of that table.
 const path = '\n[path]\nrate = "20mbit"\nrtt = "40ms"\nbuffer = "1bdp"\n';
 const several = `duration = "5s"\n${path}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import json
 import subprocess
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,15 @@ def _changes(before: str, after: str) -> list[str]:
     return [
         line for line in difflib.ndiff(before.splitlines(), after.splitlines()) if line[0] in "+-"
     ]
+
+
+def test_each_key_press_on_a_slider_changes_the_value(seen: dict[str, Any]) -> None:
+    for name, values in seen["sliders"].items():
+        assert all(one != other for one, other in itertools.pairwise(values)), name
+        rising = values[1:13]
+        assert len(set(rising)) == 12
+        assert values[13:] == rising[-2:-5:-1], name
+    assert seen["sliders"]["rate"][:4] == ["20mbit", "21mbit", "22mbit", "23mbit"]
 
 
 @pytest.mark.parametrize(

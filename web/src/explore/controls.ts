@@ -39,46 +39,63 @@ function tablesOf({ scenario }: Described, text: string): Entry[] {
 interface Slider {
   key: string;
   name: string;
-  range: [number, number, number];
-  /** The value as it is written in a scenario. */
-  text: (position: number) => string;
-  position: (described: Described) => number;
+  /** The values of its positions. */
+  values: number[];
+  /** A value as it is written in a scenario. */
+  text: (value: number) => string;
+  value: (described: Described) => number;
 }
 
-const short = (value: number) => `${Number(value.toPrecision(2))}`;
-const power = (position: number) => short(10 ** position);
+/** Returns round numbers, each 2 to 5 % above the one before: every position of a slider is another value. */
+function rounds(from: number, to: number): number[] {
+  const all: number[] = [];
+  for (let power = -1; 10 ** power <= to; power++) {
+    for (let part = 100; part < 1000; part += part < 200 ? 5 : part < 500 ? 10 : 20) {
+      all.push(Number((part * 10 ** (power - 2)).toPrecision(3)));
+    }
+  }
+  return all.filter((each) => each >= from && each <= to);
+}
+
 const percentage = (text: unknown) => (typeof text === "string" && text.endsWith("%") ? Number.parseFloat(text) : 0);
 
 const SLIDERS: Slider[] = [
   {
     key: "rate",
     name: "Rate",
-    range: [-1, 3.001, 0.01],
-    text: (at) => (at < 0 ? `${short(10 ** at * 1000)}kbit` : `${power(at)}mbit`),
-    position: (now) => Math.log10(now.rate_bps / 1e6),
+    values: rounds(0.1, 1000),
+    text: (value) => (value < 1 ? `${Math.round(value * 1000)}kbit` : `${value}mbit`),
+    value: (now) => now.rate_bps / 1e6,
   },
   {
     key: "rtt",
     name: "RTT",
-    range: [0, 2.8, 0.01],
-    text: (at) => `${power(at)}ms`,
-    position: (now) => Math.log10(now.rtt_s * 1e3),
+    values: rounds(1, 640),
+    text: (value) => `${value}ms`,
+    value: (now) => now.rtt_s * 1e3,
   },
   {
     key: "buffer",
     name: "Buffer",
-    range: [-1, 1.6, 0.01],
-    text: (at) => `${power(at)}bdp`,
-    position: (now) => Math.log10((now.buffer_bytes * 8) / (now.rate_bps * now.rtt_s)),
+    values: rounds(0.1, 40),
+    text: (value) => `${value}bdp`,
+    value: (now) => (now.buffer_bytes * 8) / (now.rate_bps * now.rtt_s),
   },
   {
     key: "loss",
     name: "Random loss",
-    range: [0, 5, 0.01],
-    text: (at) => `${at}%`,
-    position: (now) => percentage(now.scenario.path?.loss),
+    values: Array.from({ length: 501 }, (_, number) => number / 100),
+    text: (value) => `${value}%`,
+    value: (now) => percentage(now.scenario.path?.loss),
   },
 ];
+
+/** Returns the position of the value that is nearest to a value. */
+function nearest(values: number[], value: number): number {
+  const above = values.findIndex((each) => each >= value);
+  if (above < 0) return values.length - 1;
+  return above > 0 && value - (values[above - 1] ?? 0) < (values[above] ?? 0) - value ? above - 1 : above;
+}
 
 export class Controls {
   private readonly sliders: [Slider, HTMLInputElement, HTMLOutputElement][] = [];
@@ -96,10 +113,11 @@ export class Controls {
     private readonly change: Change,
   ) {
     for (const slider of SLIDERS) {
-      const [min, max, step] = slider.range.map(String) as [string, string, string];
-      const input = element("input", { type: "range", name: slider.key, min, max, step, "aria-label": slider.name });
+      const max = `${slider.values.length - 1}`;
+      const input = element("input", { type: "range", name: slider.key, min: "0", max, "aria-label": slider.name });
       const output = element("output");
-      input.addEventListener("input", () => this.set("path", slider.key, quoted(slider.text(input.valueAsNumber))));
+      const text = () => slider.text(slider.values[input.valueAsNumber] ?? 0);
+      input.addEventListener("input", () => this.set("path", slider.key, quoted(text())));
       place.append(element("label", {}, element("span", {}, slider.name, " ", output), input));
       this.sliders.push([slider, input, output]);
     }
@@ -134,9 +152,9 @@ export class Controls {
   /** Shows the values of a scenario, except in the control that has the focus. */
   show(described: Described, text: string): void {
     for (const [slider, input, output] of this.sliders) {
-      const at = slider.position(described);
-      if (document.activeElement !== input) input.value = `${at}`;
-      const shown = written(text, "path", slider.key)?.replaceAll('"', "") ?? slider.text(Number(at.toFixed(2)));
+      const value = slider.value(described);
+      if (document.activeElement !== input) input.value = `${nearest(slider.values, value)}`;
+      const shown = written(text, "path", slider.key)?.replaceAll('"', "") ?? slider.text(Number(value.toPrecision(3)));
       output.textContent = shown;
       input.setAttribute("aria-valuetext", shown);
     }

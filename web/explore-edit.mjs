@@ -124,5 +124,67 @@ for (const [name, example] of Object.entries(examples)) {
   };
 }
 
+// A mistake in the text leaves the picture of the last run, also when the time moves.
+await after(() => toml.fill(first));
+const underWay = () => page.locator("#under-way").textContent();
+const filled = () => page.waitForFunction(() => /^[1-9]/.test(document.getElementById("under-way").textContent));
+await filled();
+await toml.fill(first.replace("rtt", "rrt"));
+await page.locator("#problem:not(:empty)").waitFor();
+said.mistake = { still: await underWay() };
+const clock = page.getByLabel("Time", { exact: true });
+await clock.focus();
+await page.keyboard.press("End");
+await page.keyboard.press("Home");
+for (let press = 0; press < 4; press++) await page.keyboard.press("PageUp");
+await filled().catch(() => undefined);
+said.mistake.moved = await underWay();
+said.mistake.time = await page.locator("#time").textContent();
+said.mistake.problem = await problem();
+await after(() => toml.fill(first));
+
+// A pinned run's numbers are beside those of the next.
+const results = () =>
+  page
+    .locator("#results table tr")
+    .evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+const line = () => page.locator("#results .note").textContent();
+said.pinned = { before: await results(), line: await line() };
+await page.getByRole("button", { name: "Pin this run" }).click();
+await after(() => page.getByLabel("algorithm of cubic").selectOption("newreno"));
+said.pinned.beside = await results();
+said.pinned.lineBeside = await line();
+await page.getByRole("button", { name: "Unpin" }).click();
+said.pinned.unpinned = await results();
+
+// A class that was stopped is used again by a click alone.
+const mine = page.getByLabel("Your own algorithm in JavaScript");
+await page.locator("details:has(#own)").evaluate((each) => {
+  each.open = true;
+});
+const useIt = page.getByRole("button", { name: "Use this class" });
+const example = await mine.inputValue();
+await mine.fill(example.replace("on_ack(cx, ack) {", "on_ack(cx, ack) {\n    for (;;);"));
+await useIt.click();
+await page.locator("#own-problem:not(:empty)").waitFor({ timeout: 15_000 });
+said.own = { stopped: await page.locator("#own-problem").textContent() };
+await mine.fill(example);
+await page.locator('input[name="rate"]').focus();
+await page.keyboard.press("ArrowLeft");
+await page.locator("#problem:not(:empty)").waitFor();
+said.own.changed = await problem();
+await after(() => useIt.click());
+said.own.again = [await problem(), await page.locator("#own-problem").textContent(), await text()];
+const linked = await open();
+await linked.evaluate((hash) => {
+  location.hash = hash;
+}, new URL(page.url()).hash);
+await linked.locator("#problem:not(:empty)").waitFor();
+said.own.linked = await linked.locator("#problem").textContent();
+await after(() => toml.fill(inline));
+await useIt.click();
+await page.locator("#own-problem:not(:empty)").waitFor();
+said.own.inline = [await page.locator("#own-problem").textContent(), await text()];
+
 await browser.close();
 console.log(JSON.stringify(said));

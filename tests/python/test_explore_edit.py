@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import json
+import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -104,3 +105,45 @@ def test_packaged_scenarios_with_counts_take_another_algorithm(seen: dict[str, A
         assert each["groups"] == each["before"].count("[[flow]]"), name
         lines = _changes(each["before"], each["after"])
         assert [line for line in lines if line[0] == "+"] == ['+ cc = "copa"'], name
+
+
+def test_a_mistake_in_the_text_keeps_the_picture_when_the_time_moves(seen: dict[str, Any]) -> None:
+    mistake = seen["mistake"]
+    assert "rrt" in mistake["problem"]
+    assert mistake["time"] != "15.000 s"
+    for told in (mistake["still"], mistake["moved"]):
+        assert re.fullmatch(r"[1-9]\d* packets under way, \d+ of them in the queue", told)
+
+
+def test_a_pinned_run_has_its_numbers_beside_the_next(seen: dict[str, Any]) -> None:
+    pinned = seen["pinned"]
+    _, cubic, bbr3 = pinned["before"]
+    heads, kinds, first, second = pinned["beside"]
+    assert heads == pinned["before"][0]
+    assert kinds == ["", *["now", "pinned"] * 3]
+    assert first[0] == "newreno, pinned cubic"
+    assert first[2::2] == cubic[1:]
+    assert second[0] == "bbr3"
+    assert second[2::2] == bbr3[1:]
+    assert second[1::2] != second[2::2]
+    assert re.fullmatch(
+        r"bottleneck: utilization [\d.]+% \(pinned [\d.]+%\), \d+ \(pinned \d+\) drops, 0 \(pinned 0\) marks",
+        pinned["lineBeside"],
+    )
+    assert len(pinned["unpinned"]) == 3
+
+
+def test_a_stopped_class_is_used_again_by_a_click_alone(seen: dict[str, Any]) -> None:
+    own = seen["own"]
+    assert "was stopped" in own["stopped"]
+    told = 'flow.0.cc = "Mine": your class is not in use\n  fix: choose *Use this class* again'
+    assert told in own["changed"]
+    assert own["again"][:2] == ["", ""]
+    assert 'cc = "Mine"' in own["again"][2]
+    assert told in own["linked"]
+
+
+def test_a_class_is_named_by_hand_where_flows_are_no_tables(seen: dict[str, Any]) -> None:
+    told, text = seen["own"]["inline"]
+    assert told.startswith('write cc = "Mine" into the text')
+    assert 'flow = [{ cc = "cubic" }, { cc = "bbr3" }]' in text

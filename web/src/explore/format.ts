@@ -56,6 +56,10 @@ export interface Tables {
 export interface Shown {
   described: Described;
   trace: Tables;
+  /** Its scenario. */
+  text: string;
+  /** Null until the run is over. */
+  metrics: Metrics | null;
 }
 
 export type Ask =

@@ -22,6 +22,7 @@ import {
 import { type Shown as Lesson, showLesson } from "./lessons";
 import { type About, ownName, wrapped } from "./own";
 import { drawPipe, type Packets, rowAt } from "./pipe";
+import { tableOf } from "./results";
 import { changed, quoted, tables, written } from "./toml";
 
 const catalogue = (data as unknown as { explore: Catalogue }).explore;
@@ -90,6 +91,13 @@ function refuseOwn(problem: string): void {
   stop.hidden = true;
 }
 
+/** Returns what to do about an algorithm that is the reader's class, while no class is in use; null for other errors. */
+function forgotten(error: string): string | null {
+  const [place, name] = /\S+\.cc = "(\w+)"(?=: no algorithm of this name)/.exec(error) ?? [];
+  if (own !== null || !name || name !== ownName(ownEditor.value)) return null;
+  return `${place}: your class is not in use\n  fix: choose *Use this class* again, or another algorithm`;
+}
+
 /** The longest time that a worker with the reader's class may be silent, and the longest that it may take to start. */
 const [SILENT_MS, START_MS] = [800, 8000];
 
@@ -119,7 +127,7 @@ function use(next: string, typed = false): void {
     return;
   }
   id++;
-  [packets, asked, playing, begun, heard] = [null, null, false, performance.now(), performance.now()];
+  [playing, begun, heard] = [false, performance.now(), performance.now()];
   stop.hidden = false;
   play.textContent = "Play";
   ask({ kind: "run", id, text });
@@ -149,7 +157,7 @@ function seek(time: number): void {
     asked = [from, Math.min(duration(), at + Math.max(40 * step(), 0.5))];
     if (asked[1] <= asked[0]) asked[0] = Math.max(0, asked[1] - 1);
     id++;
-    ask({ kind: "packets", id, text, from: asked[0], to: asked[1] });
+    ask({ kind: "packets", id, text: shown.text, from: asked[0], to: asked[1] });
   }
   const count = drawPipe(place<HTMLCanvasElement>("pipe"), shown, packets, at);
   const queue = rowAt(numbers(shown.trace, "links", "time"), at);
@@ -199,27 +207,9 @@ function states(now: Shown): void {
   place("states").replaceChildren(...rows);
 }
 
-function results(of: Described, metrics: Metrics): void {
-  const cells = (kind: "th" | "td", all: string[]) => element("tr", {}, ...all.map((each) => element(kind, {}, each)));
-  const rows = metrics.flows.map((flow) =>
-    cells("td", [
-      flow.name,
-      rounded(flow.goodput_bps / 1e6),
-      rounded((flow.rtt_s?.p50 ?? Number.NaN) * 1e3),
-      `${flow.retransmits}`,
-    ]),
-  );
-  const head = cells("th", ["Flow", "Goodput, Mbit/s", "RTT p50, ms", "Retransmissions"]);
-  const links = metrics.links.map(
-    (link) => `${link.name}: utilization ${rounded(link.utilization * 100)}%, ${link.drops} drops, ${link.marks} marks`,
-  );
-  const verdicts = judge(of, metrics);
-  place("results").replaceChildren(
-    shownVerdicts(verdicts),
-    element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)),
-    element("p", { class: "note" }, links.join(" · ")),
-  );
-  lesson?.judged(accepted, verdicts);
+/** Shows the table of results, with the pinned run's beside. */
+function results(of: Shown, metrics: Metrics): void {
+  place("results").replaceChildren(shownVerdicts(judge(of.described, metrics)), ...tableOf(metrics, pinned?.metrics));
 }
 
 /** Adds the reader's class to what the controls offer; returns the scenario with it. */
@@ -280,6 +270,8 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
     ready = true;
     place("version").textContent = answer.version;
     use(answer.own ? withOwn(answer.own) : text);
+    if (answer.own && text.indexOf(quoted(answer.own.name)) < 0)
+      place("own-problem").textContent = `write cc = "${answer.own.name}" into the text: its flows are not tables`;
     return;
   }
   if (answer.kind === "alive") return;
@@ -291,19 +283,23 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
   if (answer.id !== id) return;
   if (answer.kind === "opened") {
     [described, interval, accepted] = [answer.described, answer.interval_ns, text];
+    [packets, asked] = [null, null];
     problem.textContent = "";
     editor.removeAttribute("aria-invalid");
     place("title").textContent = described.title ?? catalogue.name;
     controls.show(described, text);
   } else if (answer.kind === "refused") {
     stop.hidden = true;
-    problem.textContent = answer.error;
+    // The run before stays; a request for its packets may have been under way.
+    asked = packets && [packets.from, packets.to];
+    problem.textContent = forgotten(answer.error) ?? answer.error;
     editor.setAttribute("aria-invalid", "true");
   } else if (answer.kind === "packets") {
     packets = answer;
     seek(at);
   } else if (described) {
-    shown = { described, trace: answer.trace };
+    const metrics = answer.kind === "done" ? answer.metrics : null;
+    shown = { described, trace: answer.trace, text: accepted, metrics };
     charts.draw(shown, pinned);
     if (answer.kind === "progress") {
       status.textContent = `running: ${answer.now.toFixed(1)} of ${described.duration_s} s`;
@@ -315,7 +311,8 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
     const stopped = answer.stopped ? "stopped; " : "";
     status.textContent = `${stopped}run and drawn in ${took} ms`;
     place("hash").textContent = answer.stopped ? "none: the run was stopped" : answer.hash;
-    results(described, answer.metrics);
+    results(shown, answer.metrics);
+    lesson?.judged(accepted, judge(described, answer.metrics));
     waited = answer.metrics.links.reduce((sum, link) => sum + (link.queue_delay_s?.max ?? 0), 0);
     document.body.dataset.done = `${Number(document.body.dataset.done ?? 0) + 1}`;
     seek(at < 0 ? duration() / 2 : Math.min(at, duration()));
@@ -326,7 +323,9 @@ const stop = button("Stop", () => ask({ kind: "stop" }), { id: "stop" });
 const pin = button("Pin this run", () => {
   pinned = pinned ? null : shown;
   pin.textContent = pinned ? "Unpin" : "Pin this run";
-  if (shown) charts.draw(shown, pinned);
+  if (!shown) return;
+  charts.draw(shown, pinned);
+  if (shown.metrics) results(shown, shown.metrics);
 });
 const copy = button("Copy the command", async () => {
   place("command").textContent = command();

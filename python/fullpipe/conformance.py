@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from contextlib import nullcontext
 from difflib import get_close_matches
+from shlex import quote
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np  # noqa: F401  (the core needs it: a signal that met its import in a thread would be a panic)
@@ -117,12 +118,7 @@ def conformance(
             console = terminal.console()
             show(algorithm, params, cases, console)
             if any(case["verdict"] == "missed" for case in cases):
-                console.print(
-                    f"{'' if out else 'with --out DIR, '}`fullpipe report {out or 'DIR'}` makes a page that runs each "
-                    "case again in a browser",
-                    markup=False,
-                    soft_wrap=True,
-                )
+                _tell_pages(cases, out, console)
             console.print(f"{sums(cases)}, in {time.perf_counter() - start:.1f} s", style="bold")
             if out:
                 console.print(
@@ -131,6 +127,19 @@ def conformance(
                     soft_wrap=True,
                 )
     return not any(case["verdict"] == "missed" for case in cases)
+
+
+def _tell_pages(cases: Sequence[ConformanceCase], out: Path | None, console: Console) -> None:
+    """Prints the commands that open the runs of missed cases in a browser."""
+    if out is None:
+        console.print("--out DIR keeps the runs, for `fullpipe explore`", markup=False)
+        return
+    console.print("the runs of missed cases, in a browser:")
+    for case in cases:
+        for scene in case["scenes"]:
+            if any(each.verdict is Verdict.MISSED for each in judged(scene)):
+                file = quote(str(out / scene["name"] / "resolved.toml"))
+                console.print(f"  fullpipe explore {file}", markup=False, soft_wrap=True)
 
 
 def _no_bbr(algorithm: str) -> str:

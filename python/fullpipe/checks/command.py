@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from fullpipe.checks.against import Against
     from fullpipe.runners import Runner
 
-_IN_BROWSER = (
-    "`fullpipe explore` with the arguments of a `fullpipe run` line opens the run in a browser"
-)
-
 
 def check_all(
     paths: Sequence[Path],
@@ -106,8 +102,6 @@ def check_all(
                 style="bold",
                 soft_wrap=True,
             )
-            if any(not checked.met and checked.runner == "sim" for checked in done):
-                console.print(_IN_BROWSER, markup=False, soft_wrap=True)
             if found:
                 _tell(found, kept, console)
             if out:

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 from rich.text import Text
 
 from fullpipe.results import disk
-from fullpipe.runners import option
+from fullpipe.runners import SIMULATOR, option
 from fullpipe.verdicts.show import line
 from fullpipe.view.table import NONE, digits, rate_unit
 
@@ -29,7 +29,7 @@ _CONDITION, _MEASURED = 42, 24
 
 
 def show(checked: Checked, console: Console) -> None:
-    """Prints a line per condition, and below a missed one the command that runs it again."""
+    """Prints a line per condition, and below a missed one the commands that run it again, here and in a browser."""
     how_often = "1 run" if checked.runs == 1 else f"{checked.runs} repetitions"
     console.print(Text.assemble((_called(checked), "bold"), f", {how_often}"), soft_wrap=True)
     for each in checked.judged:
@@ -41,7 +41,12 @@ def show(checked: Checked, console: Console) -> None:
         console.print(line(text, each.verdict))
         if not each.met:
             console.print(Text(f"    {reason(each)}:"), soft_wrap=True)
-            console.print(Text(f"    {shlex.join(checked.replay(each.failed[0]))}"), soft_wrap=True)
+            again = checked.replay(each.failed[0])
+            console.print(Text(f"    {shlex.join(again)}"), soft_wrap=True)
+            if checked.runner == SIMULATOR:
+                console.print(
+                    Text(f"    {shlex.join(['fullpipe', 'explore', *again[2:]])}"), soft_wrap=True
+                )
 
 
 def _called(checked: Checked) -> str:

@@ -90,6 +90,9 @@ __all__ = [
     "uml_topology",
 ]
 
+PROGRAM_FIX: str
+"""Fix of an error about a program on a runner that runs none."""
+
 __version__: str
 
 _Numbers: TypeAlias = NDArray[np.float32] | NDArray[np.uint64] | NDArray[np.uint32]

@@ -138,7 +138,7 @@ def test_without_a_runner_the_error_names_one(tmp_path: Path) -> None:
     ):
         done = fullpipe(*command, "--out", tmp_path / "out")
         assert (done.returncode, done.stdout) == (2, "")
-        assert "fix: run it with --on kernel or uml" in done.stderr
+        assert "fix: run it with --on kernel, uml or uml-emulator" in done.stderr
         assert "Traceback" not in done.stderr
         assert "panicked" not in done.stderr
         assert not list((tmp_path / "out").glob("**/runs/*"))

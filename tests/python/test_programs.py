@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from fullpipe import programs
+from fullpipe import _core, programs, runners
 from fullpipe.programs import lines
 
 ROOT = Path(__file__).parents[2]
@@ -180,7 +180,24 @@ def test_the_simulator_refuses_programs(tmp_path: Path) -> None:
     done = fullpipe("run", file, "--on", "sim")
     assert done.returncode == 2
     assert f'{file}:11: program.0.use = "iperf3": ' in done.stderr
-    assert "--on kernel" in done.stderr
+    assert "fix: run it with --on kernel, uml or uml-emulator" in done.stderr
+
+
+@pytest.mark.parametrize("runner", runners.every(), ids=lambda each: each.name)
+def test_a_runner_without_programs_names_those_that_have_them(runner: runners.Runner) -> None:
+    """The fix names the same runners everywhere: those that accept a program."""
+    path = 'duration = "1s"\n[path]\nrate = "9mbit"\nrtt = "9ms"\nbuffer = "1bdp"\n'
+    text = f'{path}[[program]]\nuse = "iperf3"\n'
+    scenario = _core.Scenario.parse(text, "x.toml", [])
+    named = re.findall(r"[a-z-]+", _core.PROGRAM_FIX.partition(", or ")[0].partition("--on ")[2])
+    if runner.name in named:
+        if runner.missing() is None:
+            runner.refuse(scenario, "off")
+        return
+    with pytest.raises(_core.ScenarioError) as refused:
+        runner.refuse(scenario, "off")
+        runner.execute(scenario, "off", None)
+    assert refused.value.fix == _core.PROGRAM_FIX
 
 
 @pytest.mark.parametrize(

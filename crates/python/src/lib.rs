@@ -93,6 +93,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("PROGRAM_FIX", fullpipe_scenario::PROGRAM_FIX)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

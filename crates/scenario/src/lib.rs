@@ -54,7 +54,7 @@ pub use model::{
 };
 pub use path_keys::{Change, Link, Path};
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
-pub use program::Program;
+pub use program::{PROGRAM_FIX, Program};
 pub use raw::{ACK_DELAY, DATAGRAM_DELAYED_ACK, DELAYED_ACK, INITIAL_WINDOW, QUICK_ACKS};
 pub use schema::{Key, explain, schema};
 pub use stack::{

@@ -13,6 +13,10 @@ const PREFIX: &str = "program:";
 /// The recipe's parameter that names its congestion control.
 const CC: &str = "cc";
 
+/// Fix of an error about a program on a runner that runs none: it names the runners that do.
+pub const PROGRAM_FIX: &str =
+    "run it with --on kernel, uml or uml-emulator, or name an algorithm of a [[flow]]";
+
 /// The two programs of a flow. A recipe that ships with fullpipe has their command lines, or the
 /// scenario does.
 #[derive(Clone, Debug, PartialEq, Eq)]

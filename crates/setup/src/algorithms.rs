@@ -6,7 +6,7 @@ use fullpipe_cc::{
     Config, Descriptor, MediaSource, ParamValue, ReceiverDescriptor, Registry, Signals,
 };
 use fullpipe_scenario::{
-    App, EcnFeedback, EcnField, EcnSetting, Error, Flow, ReceiveWindow, Scenario,
+    App, EcnFeedback, EcnField, EcnSetting, Error, Flow, PROGRAM_FIX, ReceiveWindow, Scenario,
 };
 use fullpipe_units::{Bytes, nearest};
 
@@ -167,8 +167,7 @@ pub fn controller(
 fn refuse_program(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
     spec.program_key().map_or(Ok(()), |(key, value)| {
         let problem = "a program runs on this machine, with its own transport";
-        let fix = "run it with --on kernel or uml, or name an algorithm of a [[flow]]";
-        Err(scenario.error(&key, value, problem, fix))
+        Err(scenario.error(&key, value, problem, PROGRAM_FIX))
     })
 }
 

@@ -15,6 +15,7 @@ from fullpipe import _core, policies
 from fullpipe.errors import refusal
 from fullpipe.plugins import built_in
 from fullpipe.policies import is_policy
+from fullpipe.programs import lines
 from fullpipe.runners import Missing
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ class Quic:
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
         """Refuses users' algorithms except policies, and lets the program check the rest of the scenario."""
+        for each in lines.asked(scenario)[:1]:
+            problem = f"{PROGRAM} has QUIC of its own, and runs no programs"
+            lines.refused(scenario, each, problem, _core.PROGRAM_FIX)
         known = {"none", *built_in()}
         named = {cc for _, cc in [*scenario.flows, *scenario.workloads] if not is_policy(cc)}
         if others := named - known:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import fullpipe
 from fullpipe.behavior.observed import LacksError, Observed
 from fullpipe.behavior.source import of_run
+from fullpipe.commands import app
 from fullpipe.identify import recipe
 from fullpipe.identify import train as training
 from fullpipe.identify.features import FEATURES, features
@@ -68,6 +70,23 @@ def test_an_algorithm_that_was_left_out_breaks_a_rule_of_the_nearest_one(
     assert told
     assert all("most like newreno, but window after / before losses" in each for each in told)
     assert all("RFC 5681 §3.1" in each for each in told)
+
+
+def test_a_capture_of_a_known_algorithm_is_named_by_the_command(
+    classifier: Classifier, tmp_path: Path
+) -> None:
+    """The command takes the classifier of the fixture's cache."""
+    path = {"rate": "20mbit", "rtt": "40ms", "buffer": "1bdp"}
+    for name in KNOWN:
+        scenario = {"duration": "20s", "path": path, "flow": [{"cc": name}]}
+        fullpipe.run(scenario, trace="ack packets").save(tmp_path / name)
+        capture = tmp_path / f"{name}.pcapng"
+        done = CliRunner().invoke(app, ["trace", "packets", str(tmp_path / name), str(capture)])
+        assert done.exit_code == 0, done.output
+        done = CliRunner().invoke(app, ["trace", "identify", str(capture), "--json"])
+        assert done.exit_code == 0, done.output
+        found = json.loads(done.stdout)
+        assert found["algorithm"] == name, found
 
 
 def test_features_are_finite_and_do_not_depend_on_the_time_of_the_start() -> None:

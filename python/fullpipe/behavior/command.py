@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.behavior.envelope import LEAST_POINTS, conformance, points_of
+from fullpipe.behavior.envelope import LEAST_POINTS, conformance, margin_of, points_of
 from fullpipe.behavior.judge import judge
 from fullpipe.behavior.model import model_of
 from fullpipe.behavior.rules import Rules
@@ -116,7 +116,7 @@ def _envelope(trace: Observed, model: Observed, run: Model, seeds: int) -> Confo
             points_of(of_run(run.run(seed)), run.rate_bps, run.rtt_s)
             for seed in bar.track(range(1, seeds + 1), description="simulating")
         ]
-    return conformance(own, runs)
+    return conformance(own, runs, margin_of(trace, run.rate_bps, run.rtt_s))
 
 
 def _save(

@@ -3,7 +3,8 @@
 Mishra, Lim and Leong, "Understanding Speciation in QUIC Congestion Control", IMC 2022, take the
 convex hull of the 95 % of the points next to their mean; Mishra and Leong, "Containing the Cambrian Explosion
 in QUIC Congestion Control", IMC 2023, take a hull for each cluster. Conformance is the share of the
-points of both flows that lie within the other's envelope.
+points of both flows that lie within the other's envelope, or next to it by a packet: without that, the hull of a
+flow that fills the link is a line, and a jitter of microseconds leaves it.
 """
 
 from __future__ import annotations
@@ -41,20 +42,27 @@ class Envelope:
         points: Delay in base RTTs, and throughput as a share of the path's rate, shape (points, 2).
         kept: Whether a point is inside of its cluster's hull, shape (points,).
         hulls: The corners of each hull, counterclockwise, shape (corners, 2) each.
+        margin: The distances from a hull that still count as within, along both axes.
     """
 
     points: Values
     kept: Any
     hulls: Sequence[Values]
+    margin: tuple[float, float] = (0.0, 0.0)
 
     def within(self, points: Values) -> Any:  # noqa: ANN401  (an array of bool)
-        """Returns whether each point lies in a hull."""
+        """Returns whether each point lies in a hull that is larger by the margin: the Minkowski sum with its box."""
+        wide, high = self.margin
         found = np.zeros(len(points), dtype=bool)
         for corners in self.hulls:
             edges = np.roll(corners, -1, axis=0) - corners
             to = points[:, None, :] - corners[None, :, :]
             side = edges[None, :, 0] * to[:, :, 1] - edges[None, :, 1] * to[:, :, 0]
-            found |= (side >= -1e-9).all(axis=1)
+            reach = np.abs(edges[:, 0]) * high + np.abs(edges[:, 1]) * wide
+            inside = (side >= -1e-9 - reach[None, :]).all(axis=1)
+            least, most = corners.min(axis=0) - self.margin, corners.max(axis=0) + self.margin
+            inside &= ((points >= least - 1e-9) & (points <= most + 1e-9)).all(axis=1)
+            found |= inside
         return found
 
 
@@ -106,7 +114,7 @@ class Conformance:
 
 def points_of(trace: Observed, rate_bps: float, rtt_s: float) -> Values:
     """Returns delay and throughput of each span of ten base RTTs, in base RTTs and as shares of the rate."""
-    span = max(SPAN_RTTS * rtt_s, 4 * trace.gap)
+    span = _span(trace, rtt_s)
     begin = float(trace.time[0])
     edges = np.arange(begin, trace.end, span)
     delivered = trace.column("delivered")
@@ -122,7 +130,17 @@ def points_of(trace: Observed, rate_bps: float, rtt_s: float) -> Values:
     return points
 
 
-def envelope(points: Values) -> Envelope:
+def margin_of(trace: Observed, rate_bps: float, rtt_s: float) -> tuple[float, float]:
+    """Returns the part of a packet in both axes of points: its time on the link, and its share of a span."""
+    bits = 8 * trace.segment
+    return bits / rate_bps / rtt_s, bits / (_span(trace, rtt_s) * rate_bps)
+
+
+def _span(trace: Observed, rtt_s: float) -> float:
+    return max(SPAN_RTTS * rtt_s, 4 * trace.gap)
+
+
+def envelope(points: Values, margin: tuple[float, float] = (0.0, 0.0)) -> Envelope:
     """Returns the envelope of points: the hulls of their clusters."""
     kept = np.zeros(len(points), dtype=bool)
     hulls: list[Values] = []
@@ -135,15 +153,21 @@ def envelope(points: Values) -> Envelope:
         near = members[np.argsort(distance, kind="stable")[: max(int(len(members) * SHARE), 3)]]
         kept[near] = True
         hulls.append(_hull(points[near]))
-    return Envelope(points, kept, hulls)
+    return Envelope(points, kept, hulls, margin)
 
 
-def conformance(trace: Values, runs: Sequence[Values]) -> Conformance:
-    """Returns the overlap of a trace's points with those of the model's runs."""
-    own_envelope, whole = envelope(trace), envelope(np.concatenate(list(runs)))
-    singles = [envelope(each) for each in runs]
+def conformance(
+    trace: Values, runs: Sequence[Values], margin: tuple[float, float] = (0.0, 0.0)
+) -> Conformance:
+    """Returns the overlap of a trace's points with those of the model's runs; `margin` as in :class:`Envelope`."""
+
+    def of(several: Sequence[Values]) -> Envelope:
+        return envelope(np.concatenate(list(several)), margin)
+
+    own_envelope, whole = of([trace]), of(runs)
+    singles = [of([each]) for each in runs]
     others = [
-        envelope(np.concatenate([each for number, each in enumerate(runs) if number != left]))
+        of([each for number, each in enumerate(runs) if number != left])
         for left in (range(len(runs)) if len(runs) > 1 else ())
     ]
     return Conformance(

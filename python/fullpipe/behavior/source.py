@@ -69,7 +69,7 @@ def open_trace(path: Path, flow: str | None = None) -> Source:
 
 
 def _of_file(path: Path, name: str | None) -> Source:
-    found = read(path, step=_STEP_S)
+    found = read(path, step=_STEP_S, exact=True)
     flows = [each for each in found.flows if len(each.rows) > 1]
     if not flows:
         raise TraceError(f"{path}: no flow with two samples\n  fix: name a longer measurement")

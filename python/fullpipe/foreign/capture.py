@@ -43,6 +43,7 @@ class Segment:
     scale: int | None = None
     stamp: int | None = None
     echo: int | None = None
+    sacks: tuple[tuple[int, int], ...] = ()
     head: bytes = b""
     """The first bytes of a datagram's payload, up to 5."""
 
@@ -190,5 +191,8 @@ def _tcp(time: float, source: bytes, target: bytes, inner: bytes, whole: int) ->
             found.scale = min(options[2], 14)
         elif options[:2] == b"\x08\x0a":
             found.stamp, found.echo = struct.unpack(">II", options[2:10])
+        elif options[0] == 5:
+            numbers = struct.iter_unpack(">II", options[2 : 2 + (options[1] - 2) // 8 * 8])
+            found.sacks = tuple((first, last) for first, last in numbers)
         options = options[options[1] :]
     return found

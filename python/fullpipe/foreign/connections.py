@@ -8,11 +8,11 @@ at the receiver the second. Those of QUIC are the times between changes of the s
 from __future__ import annotations
 
 import ipaddress
-from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fullpipe.foreign.flow import LEAST_BYTES, Flow, with_rates
+from fullpipe.foreign.scoreboard import Scoreboard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,17 +44,15 @@ class _Way:
     tcp: bool
     step: float
     began: float
+    exact: bool
     first: float | None = None
     last: float = 0.0
     bytes: int = 0
     packets: int = 0
     again: int = 0
-    edge: int | None = None
-    base: int | None = None
-    acked: int | None = None
+    board: Scoreboard | None = None
     scale: int = 0
     window: int | None = None
-    pending: deque[tuple[int, float]] = field(default_factory=deque)
     stamps: dict[int, float] = field(default_factory=dict)
     forth: list[tuple[float, float]] = field(default_factory=list)
     back: list[tuple[float, float]] = field(default_factory=list)
@@ -67,6 +65,12 @@ class _Way:
     def row(self, time: float) -> dict[str, float | None]:
         return self.rows.setdefault(max(int((time - self.began) / self.step), 0), {})
 
+    def _last_row(self, time: float) -> dict[str, float | None]:
+        row = self.row(time)
+        if self.exact:
+            row["time"] = max(time - self.began, 0.0)
+        return row
+
     def data(self, packet: Segment) -> None:
         """Counts a packet that carries payload or a SYN of this direction."""
         self.first = packet.time if self.first is None else self.first
@@ -75,21 +79,10 @@ class _Way:
         if not self.tcp:
             self._datagram(packet)
             return
-        end = packet.seq + packet.size
-        if self.edge is None:
-            self.base = self.acked = packet.seq
-            self.edge = end
-            new = True
-        else:
-            end = self.edge + _signed(end - self.edge)
-            new = end > self.edge
-        if new:
-            self.edge = end
-            if len(self.pending) < _MOST_TRACKED:
-                self.pending.append((end, packet.time))
-        else:
+        board = self.board = self.board or Scoreboard(packet.seq)
+        end = board.edge + _signed(packet.seq + packet.size - board.edge)
+        if not board.send(end, packet.size, packet.time):
             self.again += 1
-            self.pending.clear()  # Karn: what an ACK of these answers is not known
         if packet.echo is not None and (sent := self.stamps.pop(packet.echo, None)) is not None:
             self.back.append((packet.time, packet.time - sent))
         self._note(packet.time)
@@ -101,17 +94,18 @@ class _Way:
                 self.stamps.clear()
             self.stamps[packet.stamp] = packet.time
         self.window = packet.window << (0 if packet.flags & _SYN else self.scale)
-        if self.acked is None or self.edge is None:
+        if self.board is None:
             return
-        number = self.acked + _signed(packet.ack - self.acked)
-        if self.acked < number <= self.edge:
-            self.acked = number
+        at = self.board.acked
+        number = at + _signed(packet.ack - at)
+        blocks = [
+            (at + _signed(first - at), at + _signed(last - at)) for first, last in packet.sacks
+        ]
+        progress, sent = self.board.acknowledge(number, blocks)
+        if progress:
             self.last = packet.time
-            sent = None
-            while self.pending and self.pending[0][0] <= number:
-                sent = self.pending.popleft()[1]
-            if sent is not None:
-                self.forth.append((packet.time, packet.time - sent))
+        if sent is not None:
+            self.forth.append((packet.time, packet.time - sent))
         self._note(packet.time)
 
     def _datagram(self, packet: Segment) -> None:
@@ -123,7 +117,7 @@ class _Way:
             self.short += 1
             self._spun(packet.time, packet.head[0] >> 5 & 1)
         self.last = packet.time
-        self.row(packet.time)["delivered"] = self.bytes
+        self._last_row(packet.time)["delivered"] = self.bytes
 
     def _spun(self, time: float, spin: int) -> None:
         if self.spin is not None and spin != self.spin:
@@ -135,11 +129,11 @@ class _Way:
         self.spin = spin
 
     def _note(self, time: float) -> None:
-        if self.edge is None or self.acked is None or self.base is None:
+        if self.board is None:
             return
-        row = self.row(time)
-        row["delivered"] = self.acked - self.base
-        row["inflight"] = self.edge - self.acked
+        row = self._last_row(time)
+        row["delivered"] = self.board.delivered
+        row["inflight"] = self.board.inflight
         row["retransmits"] = self.again
         row["receive_window"] = self.window
 
@@ -153,7 +147,7 @@ class _Way:
         rtts = self._rtts() if quic or self.tcp else []
         for time, rtt in rtts:
             self.row(time)["rtt"] = rtt
-        rows = [{**row, "time": (at + 1) * self.step} for at, row in sorted(self.rows.items())]
+        rows = [{"time": (at + 1) * self.step, **row} for at, row in sorted(self.rows.items())]
         kind = "TCP" if self.tcp else "QUIC" if quic else "UDP"
         name = f"{kind} {_end(self.source)} → {_end(self.target)}"
         flow = Flow(
@@ -175,7 +169,7 @@ class _Way:
 
 
 def connections(
-    packets: Iterable[Segment], *, step: float, began: float | None = None
+    packets: Iterable[Segment], *, step: float, began: float | None = None, exact: bool = False
 ) -> list[Flow]:
     """Returns the largest flows of packets, each direction with data for itself.
 
@@ -183,6 +177,7 @@ def connections(
         packets: The packets, by time.
         step: The time between samples, seconds.
         began: The time of zero; by default that of the first packet.
+        exact: Whether the time of a row is that of its last packet, rather than the end of its step.
     """
     ways: dict[tuple[End, End, bool], _Way] = {}
     for packet in packets:
@@ -190,17 +185,17 @@ def connections(
         key = (packet.source, packet.target, packet.tcp)
         way = ways.get(key)
         if way is None:
-            way = ways[key] = _Way(packet.source, packet.target, packet.tcp, step, began)
+            way = ways[key] = _Way(packet.source, packet.target, packet.tcp, step, began, exact)
         other = ways.get((packet.target, packet.source, packet.tcp))
         if packet.tcp:
             if packet.flags & _SYN:
                 if other is None:
                     other = ways[packet.target, packet.source, True] = _Way(
-                        packet.target, packet.source, True, step, began
+                        packet.target, packet.source, True, step, began, exact
                     )
                 # The window that this end advertises limits the other direction.
                 other.scale = packet.scale or 0
-                way.base = way.acked = way.edge = packet.seq + 1
+                way.board = Scoreboard(packet.seq + 1)
             if other is not None:
                 other.ack(packet)
         if packet.size:

@@ -37,8 +37,13 @@ class Read(NamedTuple):
     warnings: list[str]
 
 
-def read(path: Path, *, step: float = STEP_S) -> Read:
-    """Reads a file; `step` is the time in seconds between the rows of a capture.
+def read(path: Path, *, step: float = STEP_S, exact: bool = False) -> Read:
+    """Reads a file.
+
+    Args:
+        path: The file.
+        step: The time in seconds between the rows of a capture.
+        exact: Whether the time of a row of a capture is that of its last packet.
 
     Raises:
         ForeignError: When its kind is not known, or it is damaged.
@@ -47,7 +52,8 @@ def read(path: Path, *, step: float = STEP_S) -> Read:
     data, warnings = _content(path)
     name = str(path)
     if data[:4] in capture.MAGICS:
-        found = connections.connections(capture.segments(io.BytesIO(data), name), step=step)
+        packets = capture.segments(io.BytesIO(data), name)
+        found = connections.connections(packets, step=step, exact=exact)
         return _some(Read("capture", found, warnings), name)
     text = data.decode("utf-8", errors="replace").removeprefix("\ufeff")
     start = text.lstrip("\x1e \r\n\t")

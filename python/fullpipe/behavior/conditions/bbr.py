@@ -104,7 +104,7 @@ def _drained(trace: Observed, rules: Rules) -> Iterator[Occasion]:
 
 
 def _cap(trace: Observed, rules: Rules) -> Iterator[Occasion]:
-    begin = _full_pipe(trace)
+    begin = full_pipe(trace)
     if begin is None:
         return
     name = "cwnd" if trace.has("cwnd") else "inflight"
@@ -135,7 +135,7 @@ def _cruise_gain(trace: Observed, rules: Rules) -> Iterator[Occasion]:
             yield Occasion(stay.begin, float(np.median(rates)) / known, (0.0, most))
 
 
-def _full_pipe(trace: Observed) -> float | None:
+def full_pipe(trace: Observed) -> float | None:
     """Returns the time at which Startup's queue is gone; None if it stays."""
     if trace.changes:
         stays = [stay for stay in trace.stays("drain") if stay.whole]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.behavior.conditions.bbr import BBR1, bdp
+from fullpipe.behavior.conditions.bbr import BBR1, bdp, full_pipe
 from fullpipe.behavior.conditions.declare import BBR2, BBR3, Condition, Occasion, of_versions
 from fullpipe.behavior.observed import LacksError, Stay
 
@@ -40,11 +40,13 @@ def probe_rtts(trace: Observed, rules: Rules) -> list[Stay]:
     low = np.concatenate([[False], inflight <= level + 2 * trace.segment, [False]])
     edges = np.flatnonzero(np.diff(low.astype(int)))
     shortest = _SHORTEST * rules.number("probe_rtt_duration")
+    # Before, Drain and the end of the recovery from Startup's losses are dips, too.
+    full = full_pipe(trace) or 0.0
     stays = []
     for first, last in zip(edges[::2], edges[1::2], strict=True):
         begin = float(trace.time[first])
         end = float(trace.time[min(last, len(trace.time) - 1)])
-        if end - begin >= shortest:
+        if end - begin >= shortest and begin >= full:
             stays.append(Stay(begin, end, last < len(trace.time)))
     return stays
 

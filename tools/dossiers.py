@@ -1,17 +1,23 @@
 """Evaluates every algorithm by RFC 9743, and writes the dossiers and their overview to docs/evidence.
 
     tools/dossiers.py [--seeds 10] [--results results/dossiers] [ALGORITHM ...]
+    tools/dossiers.py --whole results/rfc9743-bbr3
 
 Each evaluation is kept in its directory and resumes there. The overview has the algorithms whose evaluation exists.
+`--whole` copies the whole dossier of a kept evaluation, with its pictures, which Chromium converts.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from PIL import Image
 
 from fullpipe import _core
 from fullpipe.evaluation.suite import suite
@@ -22,7 +28,8 @@ HEAD = """\
 # All algorithms by RFC 9743
 
 **Claim.** The table has the verdicts of [`fullpipe evaluate`](../guide/evaluate.md) on every built-in algorithm, with
-{seeds} seeds per cell; a dossier with more says so.
+{seeds} seeds per cell; a dossier with more says so. [BBRv3's whole dossier](rfc9743-bbr3-dossier.md) also has every cell, the scenarios and
+pictures.
 
 ✓ met · ✗ not met · ? to be argued · – not evaluated. A name leads to the algorithm's dossier.
 [Criteria](../reference/criteria.md#rfc9743) have the questions, bounds and reasons.
@@ -46,7 +53,11 @@ def main() -> None:
     options.add_argument("algorithms", nargs="*", metavar="ALGORITHM", choices=[*known, []])
     options.add_argument("--seeds", type=int, default=10)
     options.add_argument("--results", type=Path, default=Path("results/dossiers"))
+    options.add_argument("--whole", type=Path, metavar="DIR")
     asked = options.parse_args()
+    if asked.whole:
+        whole(asked.whole)
+        return
     for algorithm in asked.algorithms or known:
         evaluate(algorithm, asked.seeds, asked.results / algorithm)
     done = [each for each in known if (asked.results / each / "table.json").exists()]
@@ -65,6 +76,39 @@ def evaluate(algorithm: str, seeds: int, place: Path) -> None:
     done = subprocess.run([*command, "--seeds", str(seeds), "--out", str(place)], check=False)
     if done.returncode > 1:
         sys.exit(done.returncode)
+
+
+def whole(place: Path) -> None:
+    """Copies a dossier: the text to a page, and each picture as PNG, which takes a fifth of the space."""
+    text = (place / "dossier" / "report.md").read_text(encoding="utf-8")
+    name = text.partition(":")[0].removeprefix("# ").replace("+", "p")
+    for number, picture in enumerate(sorted((place / "dossier").glob("*.svg")), 1):
+        png = EVIDENCE.parent / "notebook" / f"rfc9743-{name}-{number:02}.png"
+        screenshot(picture, png)
+        text = text.replace(
+            f"![{picture.name}]({picture.name})",
+            f"![The worst cell over time](../notebook/{png.name})",
+        )
+    text = text.replace(str(place), f"results/{place.name}")
+    (EVIDENCE / f"rfc9743-{name}-dossier.md").write_text(text, encoding="utf-8")
+
+
+def screenshot(picture: Path, png: Path) -> None:
+    """Writes an SVG file, whose size is in points, as PNG."""
+    head = picture.read_text(encoding="utf-8")[:1000]
+    width, height = (
+        round(float(each) * 4 / 3)
+        for each in re.findall(r'(?:width|height)="([\d.]+)pt"', head)[:2]
+    )
+    browser = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))))
+    command = [browser, "--headless", "--no-sandbox", "--hide-scrollbars"]
+    command += [f"--window-size={width},{height}", "--force-device-scale-factor=1.5"]
+    subprocess.run(
+        [*command, f"--screenshot={png}", picture.resolve().as_uri()],
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
+    Image.open(png).quantize(128).save(png, optimize=True)
 
 
 def page(algorithm: str) -> Path:

@@ -60,6 +60,7 @@ await page.getByRole("button", { name: "Pin this run" }).click();
 await after(() => page.locator('select[name="queue"]').selectOption("fq_codel"));
 said.pinned = await page.locator("#charts .u-legend").first().textContent();
 await page.screenshot({ path: join(out, "pinned.png"), fullPage: true });
+await page.getByRole("button", { name: "Unpin" }).click();
 
 // Time: by slider, step and play.
 const clock = page.getByLabel("Time", { exact: true });

@@ -109,7 +109,7 @@ def test_it_works_from_a_file_without_network_or_errors(seen: dict[str, Any]) ->
     assert seen["errors"] == []
     assert set(seen["requests"]) <= {"file", "blob"}
     assert seen["title"] == "CUBIC against BBRv3"
-    assert seen["charts"] == 4
+    assert seen["charts"] == 5
 
 
 def test_the_page_shows_the_hash_that_its_command_prints(seen: dict[str, Any]) -> None:

@@ -36,6 +36,8 @@ cc = "bbr3"
 """
 """The scenario of a page for which none is named: a change of it is drawn within a tenth of a second."""
 _BUILD = "make wasm"
+_OWN_STATES = 6
+"""Number of colors for the states of a reader's class."""
 _UNREADABLE = "/no such directory/scenario"
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; "
@@ -195,6 +197,23 @@ def _alone(text: str, file: str) -> str:
     return text
 
 
+def _state_colors() -> dict[str, Any]:
+    """Returns the colors of states as pictures of runs have them: on white, and on a dark page."""
+    from fullpipe.view import states
+
+    fields = [field for each in _core.algorithms() for field in each["fields"]]
+    named = [label for field in fields if field["name"] == "state" for label in field["labels"]]
+    # Controllers with finer states of their own report these two to a trace's transitions.
+    known = ["recovery", "congestion_avoidance", *named]
+    unknown = [f"state {number} of a class" for number in range(_OWN_STATES)]
+
+    def colors(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+        light, dark = states.colors(names), states.colors(names, dark=True)
+        return {name: (light[name], dark[name]) for name in light}
+
+    return {"states": colors(known), "otherStates": list(colors(unknown).values())}
+
+
 def _catalogue() -> dict[str, Any]:
     """Returns what the controls offer."""
     params = ("name", "unit", "default", "range", "choices", "purpose")
@@ -215,6 +234,7 @@ def _catalogue() -> dict[str, Any]:
         "queues": [{key: each[key] for key in ("name", "purpose")} for each in _core.queues()],
         "profiles": [{key: each[key] for key in ("name", "purpose")} for each in _core.profiles()],
         "scenarios": dict(_examples()),
+        **_state_colors(),
         "lessons": [dict(each) for each in lessons()],
     }
 

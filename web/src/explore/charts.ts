@@ -1,84 +1,51 @@
 // The charts of a run over time, with a pinned run behind it.
 import uPlot from "uplot";
-import { axis, element, faded, ink, LEFT, reach } from "../theme";
+import { axis, element, entry, eventColor, faded, ink, LEFT, reach } from "../theme";
 import { flowColor } from "./colors";
-import { type Described, numbers, type Shown, type Tables } from "./format";
+import type { Described, Shown } from "./format";
+import { type Events, events, type Line, ofColumn, queues, rates, windows } from "./lines";
+import { bandOptions, drawBands, heightOf, legend, type Stays, staysOf, told } from "./states";
 
-/** `flow` is -1 for a line of a link. */
-type Line = { label: string; flow: number; pinned: boolean; time: number[]; values: (number | null)[] };
-
-const known = (value: number | undefined, scale: number) =>
-  value === undefined || Number.isNaN(value) ? null : value * scale;
-
-/** Returns the rows of each flow. */
-function byFlow(trace: Tables): number[][] {
-  const rows: number[][] = [];
-  numbers(trace, "flows", "flow").forEach((flow, row) => {
-    let all = rows[flow];
-    if (!all) {
-      all = [];
-      rows[flow] = all;
-    }
-    all.push(row);
-  });
-  return rows;
+interface Kind {
+  title: string;
+  unit: string;
+  lines: (shown: Shown, pinned: boolean) => Line[];
 }
 
-/** Returns a line per flow of one column. */
-function ofColumn({ described, trace }: Shown, name: string, scale: number, pinned: boolean): Line[] {
-  const [time, values] = [numbers(trace, "flows", "time"), numbers(trace, "flows", name)];
-  return byFlow(trace).map((rows, flow) => ({
-    label: described.flows[flow]?.name ?? `flow ${flow}`,
-    flow,
-    pinned,
-    time: rows.map((row) => time[row] ?? 0),
-    values: rows.map((row) => known(values[row], scale)),
-  }));
-}
-
-/** Returns a line per flow of the rate at which its data is delivered, over a two-hundredth of the run. */
-function rates(shown: Shown, pinned: boolean): Line[] {
-  const width = shown.described.duration_s / 200;
-  return ofColumn(shown, "delivered", 8e-6, pinned).map((line) => {
-    const [time, values]: [number[], number[]] = [[], []];
-    let [from, at] = [line.time[0] ?? 0, line.values[0] ?? 0];
-    line.time.forEach((now, row) => {
-      if (now - from < width) return;
-      const delivered = line.values[row] ?? 0;
-      time.push((from + now) / 2);
-      values.push((delivered - at) / (now - from));
-      [from, at] = [now, delivered];
-    });
-    return { ...line, time, values };
-  });
-}
-
-function queue({ described, trace }: Shown, pinned: boolean): Line[] {
-  const [time, bytes] = [numbers(trace, "links", "time"), numbers(trace, "links", "queue_bytes")];
-  const links = numbers(trace, "links", "link");
-  return described.links.map((label, link) => {
-    const rows = [...links.keys()].filter((row) => links[row] === link);
-    return {
-      label,
-      flow: -1,
-      pinned,
-      time: rows.map((row) => time[row] ?? 0),
-      values: rows.map((row) => known(bytes[row], 1e-3)),
-    };
-  });
-}
-
-const KINDS: [string, string, (shown: Shown, pinned: boolean) => Line[]][] = [
-  ["Throughput", "Mbit/s", rates],
-  ["Congestion window", "kB", (shown, pinned) => ofColumn(shown, "cwnd", 1e-3, pinned)],
-  ["RTT", "ms", (shown, pinned) => ofColumn(shown, "rtt", 1e3, pinned)],
-  ["Queue", "kB", queue],
+const KINDS: Kind[] = [
+  { title: "Throughput", unit: "Mbit/s", lines: rates },
+  { title: "Congestion window", unit: "kB", lines: windows },
+  { title: "RTT", unit: "ms", lines: (shown, pinned) => ofColumn(shown, "rtt", 1e3, pinned) },
+  { title: "Queue", unit: "kB", lines: queues },
 ];
+const QUEUE = 3;
+/** The place of the states among the charts: below the two that they explain. */
+const STATES = 2;
+const HEIGHT = 190;
+
+/** What captions say of lines beside the chart's own. */
+const SAID = { inflight: "pale: data in flight", bdp: "dotted: BDP", rate: "dashed: link rate", value: "" };
+const STYLES: Record<Line["kind"], { dash: number[]; width: number }> = {
+  value: { dash: [], width: 1.5 },
+  inflight: { dash: [], width: 1 },
+  rate: { dash: [5, 3], width: 1 },
+  bdp: { dash: [1.5, 2.5], width: 1.5 },
+};
+
+interface Place {
+  plot: HTMLElement;
+  note: HTMLElement;
+}
 
 export class Charts {
   private plots: (uPlot | undefined)[] = [];
   private signatures: string[] = [];
-  private readonly places: HTMLElement[];
+  private readonly places: Place[];
+  private readonly states: Place;
+  private readonly words = element("p", { class: "legend words" });
+  private bands?: uPlot;
+  private stays: Stays[] = [];
+  private events: Events[] = [];
   private now?: Described;
   private pinned?: Described;
   /** The time that charts mark. */
@@ -88,24 +55,32 @@ export class Charts {
     place: HTMLElement,
     private readonly chosen: (time: number) => void,
   ) {
-    this.places = KINDS.map(([title, unit]) => {
-      const plot = element("div", { class: "plot", role: "img", "aria-label": `${title} over time` });
-      place.append(element("figure", {}, element("figcaption", {}, `${title}, ${unit}`), plot));
-      return plot;
-    });
+    const figure = (title: string, label: string, attributes: Record<string, string> = {}): [HTMLElement, Place] => {
+      const plot = element("div", { class: "plot", role: "img", "aria-label": `${label} over time` });
+      const note = element("small", {});
+      return [element("figure", attributes, element("figcaption", {}, title, " ", note), plot), { plot, note }];
+    };
+    const made = KINDS.map(({ title, unit }) => figure(`${title}, ${unit}`, title));
+    const [states, at] = figure("States", "States", { class: "states" });
+    states.append(this.words);
+    this.states = at;
+    this.places = made.map(([, place]) => place);
+    place.append(...made.map(([each]) => each));
+    place.insertBefore(states, place.children[STATES] ?? null);
   }
 
   draw(now: Shown, pinned: Shown | null): void {
-    [this.now, this.pinned] = [now.described, pinned?.described];
-    KINDS.forEach(([, , lines], number) => {
+    [this.now, this.pinned, this.events] = [now.described, pinned?.described, events(now)];
+    KINDS.forEach(({ lines }, number) => {
       const all = [...(pinned ? lines(pinned, true) : []), ...lines(now, false)].filter((line) => line.time.length > 1);
       if (!all.length) return;
       const data = uPlot.join(all.map((line) => [line.time, line.values] as uPlot.AlignedData));
       const signature = JSON.stringify([
         now.described.duration_s,
-        all.map((line) => [line.label, line.flow, line.pinned]),
+        all.map((line) => [line.label, line.flow, line.pinned, line.kind]),
         now.described.flows.map((flow) => flow.cc),
       ]);
+      this.caption(number, all);
       const plot = this.plots[number];
       if (plot && this.signatures[number] === signature) {
         plot.setData(data);
@@ -115,31 +90,67 @@ export class Charts {
       this.signatures[number] = signature;
       this.plots[number] = this.make(number, all, data, now.described.duration_s);
     });
+    this.drawStates(now, pinned);
   }
 
-  private make(number: number, lines: Line[], data: uPlot.AlignedData, duration: number): uPlot {
-    const place = this.places[number] as HTMLElement;
+  /** Says below a title what lines beside the chart's own are, and counts drops and marks. */
+  private caption(number: number, lines: Line[]): void {
+    const place = this.places[number] as Place;
+    const said = new Set(lines.map(({ kind }) => SAID[kind]).filter(Boolean));
+    const parts: (Node | string)[] = said.size ? [[...said].join(", ")] : [];
+    let label = `${KINDS[number]?.title} over time`;
+    if (number === QUEUE) {
+      const seen = this.events.filter(({ count }) => count > 0);
+      for (const each of seen) {
+        parts.push(entry({ label: words(each), color: eventColor(each.name), block: true }, ""), " ");
+      }
+      label += `: ${this.events.map(words).join(", ")}`;
+    }
+    place.note.replaceChildren(...parts);
+    place.plot.setAttribute("aria-label", said.size ? `${label}; ${[...said].join(", ")}` : label);
+  }
+
+  private drawStates(now: Shown, pinned: Shown | null): void {
+    const before = this.stays;
+    this.stays = [...staysOf(now, false), ...(pinned ? staysOf(pinned, true) : [])];
+    const { plot, note } = this.states;
+    const figure = plot.parentElement as HTMLElement;
+    figure.hidden = this.stays.length === 0;
+    if (figure.hidden) return;
+    const [shown, flows] = [this.stays.filter((each) => !each.pinned).length, now.described.flows.length];
+    note.textContent = shown < flows ? `of ${shown} of ${flows} flows` : "";
+    plot.setAttribute("aria-label", told(this.stays));
+    this.words.replaceChildren(...legend(this.stays));
+    const names = (rows: Stays[]) => rows.map(({ label }) => label).join("\n");
+    const end = now.described.duration_s;
+    if (this.bands && names(before) === names(this.stays) && this.bands.scales.x?.max === end) {
+      this.bands.redraw();
+      return;
+    }
+    this.bands?.destroy();
+    const empty: uPlot.AlignedData = [
+      [0, end],
+      [null, null],
+    ];
+    const range = (from: number, to: number): uPlot.Range.MinMax => [from, to];
     const options: uPlot.Options = {
+      ...this.frame(plot, (drawn) => drawBands(drawn, this.stays)),
+      ...bandOptions(this.stays),
+      scales: { x: { time: false, range: range(0, end) }, y: { range: range(0, this.stays.length) } },
+    };
+    this.bands = this.place(options, empty, plot);
+  }
+
+  /** Returns what all charts share. */
+  private frame(place: HTMLElement, draw: (plot: uPlot) => void) {
+    return {
       width: place.clientWidth,
-      height: 190,
-      legend: { live: false },
+      height: HEIGHT,
       cursor: { sync: { key: "explore" }, y: false },
-      scales: { x: { time: false, range: [0, duration] }, y: { range: (_, low, high) => reach(low, high) } },
-      axes: [axis("", 28), axis("", LEFT - 14)],
-      series: [
-        {},
-        ...lines.map((line) => ({
-          label: line.pinned ? `${line.label}, pinned` : line.label,
-          stroke: () => (line.pinned ? faded(this.color(line), 0.6) : this.color(line)),
-          dash: line.pinned ? [6, 4] : [],
-          width: line.pinned ? 1 : 1.5,
-          spanGaps: true,
-          points: { show: false },
-        })),
-      ],
       hooks: {
         draw: [
-          (plot) => {
+          (plot: uPlot) => {
+            draw(plot);
             const x = plot.valToPos(this.at, "x", true);
             plot.ctx.fillStyle = faded(ink(), 0.35);
             plot.ctx.fillRect(x, plot.bbox.top, 2, plot.bbox.height);
@@ -147,29 +158,97 @@ export class Charts {
         ],
       },
     };
+  }
+
+  private place(options: uPlot.Options, data: uPlot.AlignedData, place: HTMLElement): uPlot {
     const plot = new uPlot(options, data, place);
     plot.over.addEventListener("click", () => this.chosen(plot.posToVal(plot.cursor.left ?? 0, "x")));
     return plot;
   }
 
+  private make(number: number, lines: Line[], data: uPlot.AlignedData, duration: number): uPlot {
+    const place = (this.places[number] as Place).plot;
+    const stepped = uPlot.paths.stepped?.({ align: 1 });
+    const frame = this.frame(place, (plot) => {
+      if (number === QUEUE) this.drawEvents(plot);
+    });
+    // The ticks of drops and marks are above the line of a full queue.
+    const room = (high: number | null) => (number === QUEUE && high !== null ? high * 1.12 : high);
+    const options: uPlot.Options = {
+      ...frame,
+      legend: { live: false },
+      scales: {
+        x: { time: false, range: [0, duration] },
+        y: { range: (_, low, high) => reach(low, room(high)) },
+      },
+      axes: [axis("", 28), axis("", LEFT - 14)],
+      series: [
+        {},
+        ...lines.map((line) => ({
+          label: line.pinned ? `${line.label}, pinned` : line.label,
+          stroke: () => this.color(line),
+          ...STYLES[line.kind],
+          ...(line.pinned ? { dash: [6, 4], width: 1 } : {}),
+          ...(line.kind === "rate" || line.kind === "bdp" ? { paths: stepped } : {}),
+          ...(line.kind === "inflight" ? { class: "beside" } : {}),
+          spanGaps: true,
+          points: { show: false },
+        })),
+      ],
+      hooks: {
+        ...frame.hooks,
+        setSeries: [
+          (plot, series, { show }) => {
+            // Data in flight has no entry in the legend: it is shown with its flow's window.
+            const of = lines[(series ?? 0) - 1];
+            const beside = lines.findIndex((each) => each.kind === "inflight" && each.flow === of?.flow);
+            if (show === undefined || of?.kind !== "value" || of.pinned || beside < 0) return;
+            plot.setSeries(beside + 1, { show });
+          },
+        ],
+      },
+    };
+    return this.place(options, data, place);
+  }
+
+  /** Draws a tick where packets were dropped or marked. */
+  private drawEvents(plot: uPlot): void {
+    const [ratio, { left, width, top }] = [uPlot.pxRatio, plot.bbox];
+    const seen = this.events.filter(({ count }) => count > 0);
+    seen.forEach(({ name, spans }, row) => {
+      plot.ctx.fillStyle = eventColor(name);
+      for (const [from, till] of spans) {
+        const x0 = plot.valToPos(from, "x", true);
+        const x1 = Math.min(plot.valToPos(till, "x", true), left + width);
+        plot.ctx.fillRect(x0, top + (1 + 7 * row) * ratio, Math.max(x1 - x0, 1.5 * ratio), 6 * ratio);
+      }
+    });
+  }
+
   private color(line: Line): string {
     const of = line.pinned ? this.pinned : this.now;
-    return of ? flowColor(of, line.flow) : ink();
+    const own = of ? flowColor(of, line.flow) : ink();
+    if (line.pinned) return faded(own, 0.6);
+    return line.kind === "inflight" ? faded(own, 0.6) : line.kind === "value" ? own : faded(own, 0.65);
   }
 
   /** Marks a time. */
   mark(at: number): void {
     this.at = at;
-    for (const plot of this.plots) plot?.redraw(false);
+    for (const plot of [...this.plots, this.bands]) plot?.redraw(false);
   }
 
   resize(): void {
     this.plots.forEach((plot, number) => {
-      plot?.setSize({ width: this.places[number]?.clientWidth ?? 300, height: 190 });
+      plot?.setSize({ width: this.places[number]?.plot.clientWidth ?? 300, height: HEIGHT });
     });
+    this.bands?.setSize({ width: this.states.plot.clientWidth, height: heightOf(this.stays) });
   }
 
   again(): void {
-    for (const plot of this.plots) plot?.redraw();
+    this.words.replaceChildren(...legend(this.stays));
+    for (const plot of [...this.plots, this.bands]) plot?.redraw();
   }
 }
+
+const words = ({ name, count }: Events) => `${count} ${count === 1 ? name.slice(0, -1) : name}`;

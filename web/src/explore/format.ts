@@ -111,6 +111,10 @@ export interface Catalogue {
   queues: { name: string; purpose: string }[];
   profiles: { name: string; purpose: string }[];
   scenarios: Record<string, string>;
+  /** Colors of states, on white and on a dark page, in the order of legends. */
+  states: Record<string, [string, string]>;
+  /** Colors of states that an algorithm of the reader's has, in turn. */
+  otherStates: [string, string][];
   lessons: Lesson[];
   /** The name of the lesson to begin with. */
   lesson: string | null;

@@ -28,8 +28,8 @@ HEAD = """\
 # All algorithms by RFC 9743
 
 **Claim.** The table has the verdicts of [`fullpipe evaluate`](../guide/evaluate.md) on every built-in algorithm, with
-{seeds} seeds per cell; a dossier with more says so. [BBRv3's whole dossier](rfc9743-bbr3-dossier.md) also has every cell, the scenarios and
-pictures.
+{seeds} seeds per cell; a dossier with more says so.
+[BBRv3's whole dossier](rfc9743-bbr3-dossier.md) also has every cell, the scenarios and pictures.
 
 ✓ met · ✗ not met · ? to be argued · – not evaluated. A name leads to the algorithm's dossier.
 [Criteria](../reference/criteria.md#rfc9743) have the questions, bounds and reasons.
@@ -108,7 +108,13 @@ def screenshot(picture: Path, png: Path) -> None:
         check=True,
         stderr=subprocess.DEVNULL,
     )
-    Image.open(png).quantize(128).save(png, optimize=True)
+    # This method keeps the colors of few pixels, such as those of a short state.
+    few = (
+        Image.open(png)
+        .convert("RGB")
+        .quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    )
+    few.save(png, optimize=True)
 
 
 def page(algorithm: str) -> Path:

@@ -8,7 +8,7 @@ export const state = { printing: false };
 /** Room for the labels of the y axis, the same for all charts of a run, so that their times are aligned. */
 export const LEFT = 68;
 
-export const onDark = () => dark.matches && !state.printing;
+const onDark = () => dark.matches && !state.printing;
 export const ink = () => (onDark() ? "#e8e8e8" : "#1a1a1a");
 export const grid = () => (onDark() ? "#33383e" : "#dddddd");
 export const paper = () => (onDark() ? "#16181b" : "#ffffff");

@@ -116,7 +116,12 @@ export class Charts {
     const { plot, note } = this.states;
     const figure = plot.parentElement as HTMLElement;
     figure.hidden = this.stays.length === 0;
-    if (figure.hidden) return;
+    if (figure.hidden) {
+      // It has no width until it is shown again.
+      this.bands?.destroy();
+      this.bands = undefined;
+      return;
+    }
     const [shown, flows] = [this.stays.filter((each) => !each.pinned).length, now.described.flows.length];
     note.textContent = shown < flows ? `of ${shown} of ${flows} flows` : "";
     plot.setAttribute("aria-label", told(this.stays));

@@ -128,10 +128,15 @@ export function numbers(trace: Tables, table: string, name: string): Float32Arra
   return new kind(trace.block, column.at, column.rows);
 }
 
-/** Returns the word of a row; null without one. */
-export function word(trace: Tables, table: string, name: string, row: number): string | null {
-  return find(trace, table, name)?.labels?.[numbers(trace, table, name)[row] ?? -1] ?? null;
+/** Returns a function that returns the word of a row; null without one. */
+export function words(trace: Tables, table: string, name: string): (row: number) => string | null {
+  const [labels, codes] = [find(trace, table, name)?.labels, numbers(trace, table, name)];
+  return (row) => labels?.[codes[row] ?? -1] ?? null;
 }
+
+/** Returns the word of a row; null without one. */
+export const word = (trace: Tables, table: string, name: string, row: number): string | null =>
+  words(trace, table, name)(row);
 
 /** Returns the number of the flow that a row is about, whether the table names flows or numbers them; -1 for none. */
 export function flowOf({ described, trace }: Shown, table: string, row: number): number {

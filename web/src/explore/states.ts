@@ -1,7 +1,7 @@
 // A band for each flow with the states of its algorithm over time.
 import uPlot from "uplot";
-import { axis, data, entry, ink, LEFT, onDark, written } from "../theme";
-import { type Catalogue, numbers, type Shown, word } from "./format";
+import { axis, data, entry, ink, LEFT, written } from "../theme";
+import { type Catalogue, numbers, type Shown, words } from "./format";
 import { byFlow } from "./lines";
 
 /** The times that a flow spent in each state, in their order. */
@@ -28,12 +28,17 @@ export function stateColors(rows: Stays[]): Map<string, string> {
     ...known.map((state) => [state, declared[state]] as const),
     ...own.map((state, number) => [state, others[number % others.length]] as const),
   ];
-  return new Map(pairs.map(([state, colors]) => [state, colors?.[onDark() ? 1 : 0] ?? ink()]));
+  return new Map(pairs.map(([state, colors]) => [state, colors?.[dark.matches ? 1 : 0] ?? ink()]));
 }
 
 /** Returns the numbers of the flows that have a band. */
 function chosen(flows: { cc: string }[]): number[] {
-  const before = flows.map(({ cc }, number) => flows.slice(0, number).filter((each) => each.cc === cc).length);
+  const counts = new Map<string, number>();
+  const before = flows.map(({ cc }) => {
+    const count = counts.get(cc) ?? 0;
+    counts.set(cc, count + 1);
+    return count;
+  });
   const order = [...flows.keys()].sort((a, b) => (before[a] ?? 0) - (before[b] ?? 0) || a - b);
   return order.slice(0, MOST).sort((a, b) => a - b);
 }
@@ -42,22 +47,24 @@ function chosen(flows: { cc: string }[]): number[] {
 export function staysOf({ described, trace }: Shown, pinned: boolean): Stays[] {
   const [time, flows] = [numbers(trace, "flows", "time"), byFlow(trace)];
   const [changed, of] = [numbers(trace, "transitions", "time"), numbers(trace, "transitions", "flow")];
-  const named = trace.tables.find((table) => table.name === "flows")?.columns.map(({ name }) => name) ?? [];
-  const first = (row: number) =>
-    named.flatMap((name) => (name.endsWith(".state") ? (word(trace, "flows", name, row) ?? []) : []))[0];
-  const made = chosen(described.flows).map((flow): Stays => {
+  const [from, to] = [words(trace, "transitions", "from"), words(trace, "transitions", "to")];
+  const columns = trace.tables.find((table) => table.name === "flows")?.columns ?? [];
+  const named = columns.filter(({ name }) => name.endsWith(".state")).map(({ name }) => words(trace, "flows", name));
+  const changes = new Map<number, number[]>(chosen(described.flows).map((flow) => [flow, []]));
+  of.forEach((flow, row) => {
+    changes.get(flow)?.push(row);
+  });
+  const made = [...changes].map(([flow, turns]): Stays => {
     const rows = flows[flow] ?? [];
-    const [begin, end] = [time[rows[0] ?? -1] ?? 0, time[rows.at(-1) ?? -1] ?? 0];
-    const changes = [...of.keys()].filter((row) => of[row] === flow);
-    const [start] = changes;
-    const state = start === undefined ? first(rows[0] ?? -1) : word(trace, "transitions", "from", start);
-    const since = [begin, ...changes.map((row) => changed[row] ?? 0)];
+    const [first, [turn]] = [rows[0] ?? -1, turns];
+    const begin = turn === undefined ? named.map((each) => each(first)).find(Boolean) : from(turn);
+    const since = [time[first] ?? 0, ...turns.map((row) => changed[row] ?? 0)];
     return {
       label: `${described.flows[flow]?.name}${pinned ? ", pinned" : ""}`,
       pinned,
       since,
-      till: [...since.slice(1), Math.max(end, since.at(-1) ?? 0)],
-      states: [state ?? "", ...changes.map((row) => word(trace, "transitions", "to", row) ?? "")],
+      till: [...since.slice(1), Math.max(time[rows.at(-1) ?? -1] ?? 0, since.at(-1) ?? 0)],
+      states: [begin ?? "", ...turns.map((row) => to(row) ?? "")],
     };
   });
   return made.filter(({ states }) => states.some(Boolean));
@@ -81,6 +88,7 @@ export function told(rows: Stays[]): string {
 export const legend = (rows: Stays[]): HTMLElement[] =>
   [...stateColors(rows)].map(([label, color]) => entry({ label, color, block: true }, ""));
 
+const dark = matchMedia("(prefers-color-scheme: dark)");
 const measure = document.createElement("canvas").getContext("2d");
 /** Whether a name is too long for the room at the axis: then names are above their bands. */
 function above(rows: Stays[]): boolean {

@@ -114,6 +114,10 @@ said.l4s = await drawn();
 const text = await page.locator("#toml").inputValue();
 await after(() => page.locator("#toml").fill(`${text}\n[[path.change]]\nat = "10s"\nrtt = "80ms"\n`));
 said.changes = await drawn();
+// The second link carries ACKs: its queue is not that of the data.
+await after(() => page.getByLabel("Example").selectOption("profile-lte"));
+await page.waitForFunction(() => /^[1-9]/.test(document.getElementById("under-way").textContent));
+said.waiting = await page.locator("#under-way").textContent();
 const many =
   'duration = "2s"\n[path]\nrate = "20mbit"\nrtt = "40ms"\nbuffer = "1bdp"\n[[flow]]\ncc = "cubic"\ncount = 20\n';
 await after(() => page.locator("#toml").fill(`${many}[[flow]]\ncc = "bbr3"\n`));

@@ -92,9 +92,16 @@ def test_drops_and_marks_are_ticks_above_the_queue(seen: dict[str, Any]) -> None
     for each in (first, l4s):
         counts = re.search(r"(\d+) drops, (\d+) marks$", each["links"])
         assert counts
-        assert each["queue"][1] == f"Queue over time: {counts[1]} drops, {counts[2]} marks"
-    assert "marks" not in first["queue"][0]
-    assert re.fullmatch(r"Queue, kB \d+ drops \d+ marks ", l4s["queue"][0])
+        all_of_them = f"{counts[1]} drops, {counts[2]} marks in the whole run"
+        assert each["queue"] == [each["queue"][0], f"Queue over time: {all_of_them}"]
+    assert first["queue"][0].split() == ["Queue,", "kB", "drops"]
+    assert l4s["queue"][0].split() == ["Queue,", "kB", "drops", "marks"]
+
+
+def test_packets_that_wait_are_those_of_the_data(seen: dict[str, Any]) -> None:
+    counts = re.fullmatch(r"(\d+) packets under way, (\d+) of them in the queue", seen["waiting"])
+    assert counts
+    assert 500 < int(counts[2]) <= int(counts[1])
 
 
 def test_many_flows_have_fewer_lines_and_bands(seen: dict[str, Any]) -> None:

@@ -93,18 +93,18 @@ export class Charts {
     this.drawStates(now, pinned);
   }
 
-  /** Says below a title what lines beside the chart's own are, and counts drops and marks. */
+  /** Says behind a title what lines beside the chart's own and ticks are. */
   private caption(number: number, lines: Line[]): void {
     const place = this.places[number] as Place;
     const said = new Set(lines.map(({ kind }) => SAID[kind]).filter(Boolean));
     const parts: (Node | string)[] = said.size ? [[...said].join(", ")] : [];
     let label = `${KINDS[number]?.title} over time`;
     if (number === QUEUE) {
-      const seen = this.events.filter(({ count }) => count > 0);
-      for (const each of seen) {
-        parts.push(entry({ label: words(each), color: eventColor(each.name), block: true }, ""), " ");
+      for (const { name, count } of this.events) {
+        if (count) parts.push(entry({ label: name, color: eventColor(name), block: true }, ""), " ");
       }
-      label += `: ${this.events.map(words).join(", ")}`;
+      // The table of results has those of the time that is measured.
+      label += `: ${this.events.map(words).join(", ")} in the whole run`;
     }
     place.note.replaceChildren(...parts);
     place.plot.setAttribute("aria-label", said.size ? `${label}; ${[...said].join(", ")}` : label);
@@ -234,6 +234,7 @@ export class Charts {
     const of = line.pinned ? this.pinned : this.now;
     const own = of ? flowColor(of, line.flow) : ink();
     if (line.pinned) return faded(own, 0.6);
+    if (line.flow < -1 && line.kind === "value") return faded(own, 0.5);
     return line.kind === "inflight" ? faded(own, 0.6) : line.kind === "value" ? own : faded(own, 0.65);
   }
 

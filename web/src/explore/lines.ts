@@ -1,7 +1,7 @@
 // The lines of the charts: columns of a trace by flow or link.
 import { type Described, numbers, type Shown, type Tables } from "./format";
 
-/** A line of a chart. `flow` is -1 for one of a link. */
+/** A line of a chart. `flow` is below zero for a link: -1 for the first. */
 export interface Line {
   label: string;
   flow: number;
@@ -166,7 +166,7 @@ export function queues({ described, trace }: Shown, pinned: boolean): Line[] {
     const rows = ofLink(trace, link);
     return {
       label,
-      flow: -1,
+      flow: -1 - link,
       pinned,
       kind: "value",
       time: rows.map((row) => time[row] ?? 0),

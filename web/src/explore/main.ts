@@ -20,6 +20,7 @@ import {
   word,
 } from "./format";
 import { type Shown as Lesson, showLesson } from "./lessons";
+import { dataLinks } from "./lines";
 import { type About, ownName, wrapped } from "./own";
 import { drawPipe, type Packets, rowAt } from "./pipe";
 import { tableOf } from "./results";
@@ -160,11 +161,21 @@ function seek(time: number): void {
     ask({ kind: "packets", id, text: shown.text, from: asked[0], to: asked[1] });
   }
   const count = drawPipe(place<HTMLCanvasElement>("pipe"), shown, packets, at);
-  const queue = rowAt(numbers(shown.trace, "links", "time"), at);
-  const waiting = numbers(shown.trace, "links", "queue_packets")[queue] ?? 0;
+  const waiting = waitingAt(shown, at);
   place("pipe").setAttribute("aria-label", `The path: ${count} packets under way`);
   place("under-way").textContent = `${count} packets under way, ${waiting} of them in the queue`;
   states(shown);
+}
+
+/** Returns the number of packets in the queues of the links that data cross. */
+function waitingAt({ described, trace }: Shown, time: number): number {
+  const [times, links] = [numbers(trace, "links", "time"), numbers(trace, "links", "link")];
+  const [packets, crossed] = [numbers(trace, "links", "queue_packets"), dataLinks(described)];
+  let [row, sum] = [rowAt(times, time), 0];
+  for (const now = times[row]; row >= 0 && times[row] === now; row--) {
+    if (crossed.includes(links[row] ?? -1)) sum += packets[row] ?? 0;
+  }
+  return sum;
 }
 
 /** How far before the time shown packets may have left that are still under way. */

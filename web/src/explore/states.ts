@@ -15,7 +15,7 @@ export interface Stays {
 
 /** The most bands; a run with more flows has those of its first flows of each algorithm. */
 const MOST = 12;
-const [ROW, HEAD, AXIS] = [20, 14, 28];
+const [ROW, HEAD, AXIS, FONT] = [20, 14, 28, "11px sans-serif"];
 
 const { states: declared, otherStates: others } = (data as unknown as { explore: Catalogue }).explore;
 
@@ -92,8 +92,8 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 const measure = document.createElement("canvas").getContext("2d");
 /** Whether a name is too long for the room at the axis: then names are above their bands. */
 function above(rows: Stays[]): boolean {
-  if (measure) measure.font = "12px sans-serif";
-  return rows.some(({ label }) => (measure?.measureText(label).width ?? 0) > LEFT - 20);
+  if (measure) measure.font = FONT;
+  return rows.some(({ label }) => (measure?.measureText(label).width ?? 0) > LEFT - 18);
 }
 const rowHeight = (rows: Stays[]) => (above(rows) ? ROW + HEAD : ROW);
 export const heightOf = (rows: Stays[]) => rowHeight(rows) * rows.length + AXIS + 4;
@@ -102,6 +102,7 @@ export const heightOf = (rows: Stays[]) => rowHeight(rows) * rows.length + AXIS 
 export function bandOptions(rows: Stays[]) {
   const count = rows.length;
   const names = {
+    font: FONT,
     splits: () => rows.map((_, row) => count - row - 0.5),
     values: () => rows.map(({ label }) => (above(rows) ? "" : label)),
     grid: { show: false },

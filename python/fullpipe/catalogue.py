@@ -16,7 +16,7 @@ from rich.text import Text
 from fullpipe import _core, canned, explore, origin
 from fullpipe import programs as recipes
 from fullpipe.controllers import given, is_imported
-from fullpipe.programs.lines import version_of
+from fullpipe.programs.lines import is_outdated, version_of
 from fullpipe.results.words import first_comment
 from fullpipe.stats.quantity import known_names, quantity
 
@@ -101,7 +101,10 @@ def programs() -> list[Listed]:
 
 def _installed(recipe: recipes.Recipe) -> str:
     version = version_of(recipe.name)
-    return f"installed: {version}" if version else f"missing: {recipe.fix}"
+    if not version:
+        return f"missing: {recipe.fix}"
+    again = f"; {recipe.fix}" if is_outdated(recipe.name) else ""
+    return f"installed: {version}{again}"
 
 
 def names(entries: Iterable[Named], width: int | None = None) -> str:

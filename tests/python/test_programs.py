@@ -349,9 +349,56 @@ def test_every_recipe_is_listed_with_its_state() -> None:
     assert all("installed: " in line or "missing: " in line for line in listed.values())
 
 
+def test_every_recipe_has_a_command_that_installs_it() -> None:
+    assert all(recipe.installs() for recipe in programs.every())
+    for recipe in programs.every():
+        built = "{built}" in recipe.server and recipe.name not in ("aioquic", "picoquic")
+        assert built == bool(recipe.sources), (
+            "a program of own sources says which it was built from"
+        )
+        assert all((recipe.folder / name).is_file() for name in recipe.sources.split())
+        commands = " ".join(recipe.install.values())
+        assert "cargo install" not in commands or "--locked" in commands
+
+
+def test_go_of_ci_is_new_enough_for_the_recipe() -> None:
+    """A skipped test counts as failed there, and Debian 12 has Go 1.19."""
+    steps = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    module = "python/fullpipe/programs/quic-go/go.mod"
+    assert f"go-version-file: {module}" in steps
+    (needed,) = re.findall(r"^go (\d+\.\d+)", (ROOT / module).read_text(), re.MULTILINE)
+    assert f"Go {needed} or newer" in " ".join(programs.named("quic-go").install)
+
+
+def test_a_program_of_other_sources_than_the_recipes_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("quinn", "quic-go"):
+        recipe = programs.named(name)
+        (tmp_path / name).mkdir()
+        says = {
+            "old": (f"fullpipe-{name} with {name} 0.11", True),
+            "other": (f"fullpipe-{name} with {name} 0.11.9, source {0:016x}", True),
+            "same": (f"fullpipe-{name} with {name} 0.11.9, source {recipe.source()}", False),
+        }
+        for case, (line, outdated) in says.items():
+            monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name / case))
+            program = programs.built() / "bin" / f"fullpipe-{name}"
+            program.parent.mkdir(parents=True)
+            program.write_text(f"#!/bin/sh\necho '{line}'\n")
+            program.chmod(0o755)
+            lines.version_of.cache_clear()
+            assert lines.is_outdated(name) == outdated
+            done = fullpipe("list", "programs")
+            (listed,) = (each for each in done.stdout.splitlines() if each.startswith(f"{name} "))
+            assert line in listed
+            assert ("built from other sources" in listed and "install it: " in listed) == outdated
+    lines.version_of.cache_clear()
+
+
 def install(name: str) -> None:
     """Installs a program into the user's cache, as its recipe says; `make apt` installs Debian's."""
-    if lines.version_of(name):
+    if lines.version_of(name) and not lines.is_outdated(name):
         return
     for source, line in programs.named(name).installs():
         if source == "Debian":
@@ -373,6 +420,9 @@ def test_a_recipe_transfers_what_is_asked(folder: Path, name: str) -> None:
     transferred = flow["goodput_bps"] * flow["completion_s"] / 8
     assert 500e3 < transferred < 550e3, "with headers of HTTP or QUIC, and the handshake"
     assert flow["rtt_s"]["min"] > 0.02
+    if source := programs.named(name).sources and programs.named(name).source():
+        version = json.loads((out / "metrics.json").read_text())["host"][f"program {name}, version"]
+        assert re.search(rf" v?\d+\.\d+\.\d+, .*source {source}$", version)
     if programs.named(name).qlog:
         (log,) = (out / "programs" / name).glob("*.sqlog")
         assert log.read_bytes().startswith(b"\x1e{"), "JSON text sequences"

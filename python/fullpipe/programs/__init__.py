@@ -3,7 +3,8 @@
 A file has `about`, one line for lists; `language`; `transport`, tcp or quic; the command lines `server` and `client`;
 `check`, a command that prints the program's version; `qlog`, the pattern of files to keep; `kernel_cc`, the congestion
 control that the server's TCP connections get from the kernel; `[install]`, a command for each source of the program;
-`[params.NAME]`, a table for each parameter; and with `[length]` the words for a limit in bytes, and those for a limit
+`sources`, the files from which `[install]` builds it, whose hash `check` prints; `[params.NAME]`, a table for each
+parameter; and with `[length]` the words for a limit in bytes, and those for a limit
 in time, which `{length}` stands for. Only `server` and `client` are required. Sources of small programs that a recipe
 of the package needs are in the folder of its name.
 
@@ -71,6 +72,7 @@ class Recipe:
         client: The command line of the client.
         check: A command that prints the version; its first word is the program that has to be installed.
         install: The commands that install it, by their source.
+        sources: The files of the folder from which it is built; empty if it is not built from them.
         qlog: The pattern of files to keep; empty for none.
         kernel_cc: The kernel's congestion control for the server's TCP, as a word of the lines; empty for none.
         params: Its parameters by name.
@@ -86,6 +88,7 @@ class Recipe:
     transport: str = ""
     check: str = ""
     install: Mapping[str, str] = field(default_factory=dict)
+    sources: str = ""
     qlog: str = ""
     kernel_cc: str = ""
     params: Mapping[str, Parameter] = field(default_factory=dict)
@@ -112,6 +115,14 @@ class Recipe:
         """The fix for a program that is missing or fails."""
         lines = " or ".join(f"{line} ({source})" for source, line in self.installs())
         return f"install it: {lines}" if lines else "install it"
+
+    def source(self) -> str:
+        """Returns the hash of its sources (FNV-1a, 64 bits), which a program that is built from them prints, too."""
+        value = 0xCBF29CE484222325
+        for name in self.sources.split():
+            for byte in (self.folder / name).read_bytes():
+                value = (value ^ byte) * 0x100000001B3 & (1 << 64) - 1
+        return f"{value:016x}"
 
 
 def built() -> Path:
@@ -232,7 +243,18 @@ def _read(file: Path, folder: Path) -> Recipe:
 
 _KEYS: dict[str, type[object]] = {
     **dict.fromkeys(
-        ("about", "language", "transport", "server", "client", "check", "qlog", "kernel_cc"), str
+        (
+            "about",
+            "language",
+            "transport",
+            "server",
+            "client",
+            "check",
+            "sources",
+            "qlog",
+            "kernel_cc",
+        ),
+        str,
     ),
     **dict.fromkeys(("install", "params", "length"), dict),
 }

@@ -27,6 +27,8 @@ _LATER_S = 5
 """Time limits are longer than the run, so that it ends first, in seconds."""
 _PATIENCE_S = 30
 """Time that a program has to print its version, in seconds."""
+_OUTDATED = "(built from other sources than those of its recipe)"
+"""The end of a version that is not the recipe's."""
 
 
 @dataclass(frozen=True)
@@ -263,4 +265,17 @@ def version_of(recipe_name: str) -> str:
     said = (done.stdout or done.stderr).strip().splitlines()
     if done.returncode != 0:
         return ""
-    return " ".join(said[0].split()) if said else "installed"
+    version = " ".join(said[0].split()) if said else "installed"
+    return f"{version} {_OUTDATED}" if _is_outdated(recipe, version) else version
+
+
+def is_outdated(recipe_name: str) -> bool:
+    """Whether the program of a recipe was built from other sources than the recipe has."""
+    return version_of(recipe_name).endswith(_OUTDATED)
+
+
+def _is_outdated(recipe: Recipe, version: str) -> bool:
+    try:
+        return bool(recipe.sources) and not version.endswith(f"source {recipe.source()}")
+    except OSError:
+        return True

@@ -7,8 +7,10 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"embed"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"net"
 	"os"
@@ -26,6 +28,11 @@ const alpn = "hq-interop"
 // Windows that do not limit a transfer, bytes.
 const window = 1 << 26
 
+// The files that the recipe names as its sources.
+//
+//go:embed main.go go.mod go.sum
+var sources embed.FS
+
 func main() {
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -36,7 +43,7 @@ func main() {
 func run(words []string) error {
 	switch {
 	case len(words) == 1 && words[0] == "--version":
-		fmt.Println("fullpipe-quic-go with quic-go " + version())
+		fmt.Printf("fullpipe-quic-go with quic-go %s, source %016x\n", version(), source())
 		return nil
 	case len(words) == 4 && words[0] == "server":
 		return serve(words[1], words[2], words[3])
@@ -55,6 +62,17 @@ func version() string {
 		}
 	}
 	return "of an unknown version"
+}
+
+// source returns a hash of the sources, by which fullpipe notices that the recipe has changed since the build.
+func source() uint64 {
+	hash := fnv.New64a()
+	for _, name := range []string{"main.go", "go.mod", "go.sum"} {
+		if data, err := sources.ReadFile(name); err == nil {
+			hash.Write(data)
+		}
+	}
+	return hash.Sum64()
 }
 
 func serve(port, cert, key string) error {

@@ -4,6 +4,9 @@
 //! fullpipe-quiche server PORT CERT KEY reno|cubic|bbr2
 //! fullpipe-quiche client ADDRESS PORT BYTES
 
+#[path = "../../version.rs"]
+mod version;
+
 use std::collections::HashMap;
 use std::error::Error;
 use std::fs::File;
@@ -16,6 +19,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::set_socket_recv_buffer_size;
 
 type Done<T = ()> = Result<T, Box<dyn Error>>;
+
+const LOCK: &str = include_str!("../Cargo.lock");
+/// The files that `sources` of the recipe names, in its order.
+const SOURCES: &[&[u8]] = &[
+    include_bytes!("main.rs"),
+    include_bytes!("../Cargo.toml"),
+    include_bytes!("../Cargo.lock"),
+];
 
 /// Windows that do not limit a transfer, bytes.
 const WINDOW: u64 = 1 << 26;
@@ -32,7 +43,7 @@ fn main() -> Done {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--version"] => {
-            println!("fullpipe-quiche {} with quiche 0.30", env!("CARGO_PKG_VERSION"));
+            version::print("fullpipe-quiche", &["quiche"], LOCK, SOURCES);
             Ok(())
         }
         ["server", port, cert, key, cc] => serve(port.parse()?, cert, key, cc),

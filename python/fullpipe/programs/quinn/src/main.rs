@@ -4,6 +4,9 @@
 //! fullpipe-quinn server PORT CERT KEY cubic|newreno|bbr
 //! fullpipe-quinn client ADDRESS PORT CERT BYTES
 
+#[path = "../../version.rs"]
+mod version;
+
 use std::error::Error;
 use std::fs::File;
 use std::io::LineWriter;
@@ -24,6 +27,14 @@ use tokio::signal::unix::{SignalKind, signal};
 
 type Done = Result<(), Box<dyn Error + Send + Sync>>;
 
+const LOCK: &str = include_str!("../Cargo.lock");
+/// The files that `sources` of the recipe names, in its order.
+const SOURCES: &[&[u8]] = &[
+    include_bytes!("main.rs"),
+    include_bytes!("../Cargo.toml"),
+    include_bytes!("../Cargo.lock"),
+];
+
 const ALPN: &[u8] = b"hq-interop";
 /// Windows that do not limit a transfer, bytes.
 const WINDOW: u32 = 1 << 26;
@@ -39,7 +50,7 @@ async fn main() -> Done {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--version"] => {
-            println!("fullpipe-quinn {} with quinn 0.11", env!("CARGO_PKG_VERSION"));
+            version::print("fullpipe-quinn", &["quinn", "quinn-proto"], LOCK, SOURCES);
             Ok(())
         }
         ["server", port, cert, key, cc] => serve(port.parse()?, cert, key, cc).await,

@@ -5,6 +5,8 @@
 //! fullpipe-s2n-quic client ADDRESS PORT CERT BYTES
 
 mod qlog;
+#[path = "../../version.rs"]
+mod version;
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -20,6 +22,15 @@ use tokio::signal::unix::{SignalKind, signal};
 
 type Done = Result<(), Box<dyn Error + Send + Sync>>;
 
+const LOCK: &str = include_str!("../Cargo.lock");
+/// The files that `sources` of the recipe names, in its order.
+const SOURCES: &[&[u8]] = &[
+    include_bytes!("main.rs"),
+    include_bytes!("qlog.rs"),
+    include_bytes!("../Cargo.toml"),
+    include_bytes!("../Cargo.lock"),
+];
+
 /// Windows that do not limit a transfer, bytes.
 const WINDOW: u32 = 1 << 26;
 const CHUNK: usize = 1 << 16;
@@ -31,7 +42,7 @@ async fn main() -> Done {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--version"] => {
-            println!("fullpipe-s2n-quic {} with s2n-quic 1.91", env!("CARGO_PKG_VERSION"));
+            version::print("fullpipe-s2n-quic", &["s2n-quic", "s2n-quic-core"], LOCK, SOURCES);
             Ok(())
         }
         ["server", port, cert, key, "cubic"] => serve(port, cert, key, Cubic::default()).await,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 from itertools import pairwise
@@ -76,6 +77,24 @@ def test_it_has_the_path_elements_that_linux_has_not() -> None:
 def test_no_packet_is_late() -> None:
     host = fullpipe.run(SCENARIO, on="uml-emulator").metrics["host"]
     assert host["lateness"] == "p50 0 ns, p99 0 ns, max 0 ns"
+
+
+@needs.UML
+def test_a_packet_is_late_by_a_reading_of_the_clock_at_most() -> None:
+    """A program's reading takes 1 us, and a packet that is due meanwhile waits for its end."""
+    if not shutil.which("iperf3"):
+        pytest.skip("iperf3 is not installed")
+    run = fullpipe.run(
+        ["cubic", "program:iperf3:cubic"],
+        rate="5mbit",
+        rtt="20ms",
+        duration="1s",
+        on="uml-emulator",
+    )
+    host = run.metrics["host"]
+    late = dict(each.split(" ", 1) for each in host["lateness"].split(", "))
+    assert late["p50"] == "0 ns"
+    assert all(value == "1 us" or value.endswith(" ns") for value in late.values()), late
 
 
 @needs.UML

@@ -267,7 +267,10 @@ def _title(algorithm: str, params: Mapping[str, str]) -> str:
 
 
 def _line(condition: str, measured: str, demanded: str, verdict: str = "") -> str:
-    return f"  {condition:<40} {measured:>12} {demanded:>13}  {verdict}"
+    head = f"  {condition:<40} "
+    # A long condition takes the blanks before the value, so that the line fits 80 columns.
+    value = measured.rjust(55 - len(head))
+    return f"{head}{value} {demanded.rjust(69 - len(head) - len(value) - 1)}  {verdict}"
 
 
 def _measured(condition: Condition) -> str:

@@ -85,6 +85,15 @@ def test_the_table_has_the_reason_of_each_condition() -> None:
     assert len(records(cases)) == 4 + 6
 
 
+def test_every_line_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    conformance("bbr3", params={"profile": "linux"})
+    said = capsys.readouterr().out.splitlines()
+    assert "met" not in said, "a verdict has the line of its condition"
+    verdicts = [line for line in said if line.endswith(("  met", "  missed"))]
+    assert len(verdicts) > 60
+    assert max(map(len, verdicts)) <= 80
+
+
 def test_what_is_kept_can_be_run_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     conformance("bbr1", out=tmp_path / "kept")
     assert " of 22 cases met" in capsys.readouterr().out

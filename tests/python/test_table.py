@@ -6,7 +6,8 @@ import pytest
 
 from fullpipe import load
 from fullpipe.results import suited_interval
-from fullpipe.view.table import digits, percent, rate_unit
+from fullpipe.view.run import _lines
+from fullpipe.view.table import digits, flow_name, percent, rate_unit
 
 
 @pytest.mark.parametrize(
@@ -57,3 +58,25 @@ def test_a_trace_is_as_fine_as_its_size_allows(duration: str, flows: int, interv
         count = {flows}
     """
     assert suited_interval(load(text)) == interval
+
+
+@pytest.mark.parametrize(
+    ("name", "cc", "shown"),
+    [
+        ("cubic", "cubic", "cubic"),
+        ("web", "bbr3", "web (bbr3)"),
+        ("quinn", "program:quinn", "program:quinn"),
+        ("iperf3-bbr", "program:iperf3:bbr", "iperf3-bbr"),
+        ("iperf3-bbr-2", "program:iperf3:bbr", "iperf3-bbr-2"),
+        ("mine", "program:iperf3:bbr", "mine (program:iperf3:bbr)"),
+    ],
+)
+def test_the_name_of_a_flow_has_its_algorithm_once(name: str, cc: str, shown: str) -> None:
+    assert flow_name(name, cc) == shown
+
+
+def test_facts_do_not_break_within_themselves() -> None:
+    facts = ["on uml-emulator", "seed 1", "Jain 0.904", "11,419 packets in 12.71 s", "trace cf"]
+    assert _lines(facts, 80) == [" · ".join(facts)]
+    assert _lines(facts, 70) == [" · ".join(facts[:4]), "trace cf"]
+    assert _lines(facts, 5) == facts

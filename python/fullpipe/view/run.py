@@ -52,7 +52,8 @@ def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float | No
     narrowed = _tables(runs, console)
     console.print("")
     for run, wall_s in zip(runs, walls_s, strict=True):
-        console.print(_facts(run, wall_s, several=len(runs) > 1), highlight=False)
+        for line in _lines(_facts(run, wall_s, several=len(runs) > 1), console.width):
+            console.print(line, highlight=False, soft_wrap=True)
     for run in runs:
         whose = f" ({run.runner})" if len(runs) > 1 else ""
         for warning in run.metrics["warnings"]:
@@ -61,7 +62,7 @@ def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float | No
             )
     if any(run.runner in _KERNELS for run in runs):
         console.print(
-            "limited by: a kernel measures it by its own clocks and samples of its state, unlike the simulator",
+            "limited by: measured by a kernel's own clocks and samples of its state",
             style="dim",
         )
     if narrowed:
@@ -395,7 +396,18 @@ def _links(runs: Sequence[RunData], every: Sequence[RunData]) -> Table:
     return table
 
 
-def _facts(run: RunData, wall_s: float | None, several: bool) -> str:
+def _lines(facts: Sequence[str], width: int) -> list[str]:
+    """Joins facts to lines of a width, without a break within a fact."""
+    lines: list[str] = []
+    for fact in facts:
+        if lines and len(lines[-1]) + len(fact) + 3 <= width:
+            lines[-1] += f" · {fact}"
+        else:
+            lines.append(fact)
+    return lines
+
+
+def _facts(run: RunData, wall_s: float | None, several: bool) -> list[str]:
     metrics = run.metrics
     facts = [*([f"on {run.runner}"] if several or run.runner != "sim" else []), f"seed {run.seed}"]
     if len(run.flow_metrics) > 1 and metrics["jain"] is not None:
@@ -404,7 +416,7 @@ def _facts(run: RunData, wall_s: float | None, several: bool) -> str:
     facts.append(f"{metrics['packets']:,} packets{took}")
     if run.trace_hash is not None:
         facts.append(f"trace {run.trace_hash}")
-    return " · ".join(facts)
+    return facts
 
 
 def _last(table: Table) -> None:

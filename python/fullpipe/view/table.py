@@ -10,6 +10,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from fullpipe.programs import PREFIX
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
@@ -155,7 +157,13 @@ class Trimmed:
 
 
 def flow_name(name: str, cc: str) -> str:
-    """Returns the name of a flow with its algorithm: `web (bbr3)`; a flow called after it has the algorithm's name."""
+    """Returns the name of a flow with its algorithm: `web (bbr3)`; a flow called after it has the algorithm's name.
+
+    A flow of a recipe with a congestion control, `program:iperf3:bbr`, is `iperf3-bbr`, which fits the column.
+    """
+    program = cc.removeprefix(PREFIX)
+    if program != cc and ":" in program and name.startswith(program.replace(":", "-")):
+        return name
     bare = cc.rpartition(":")[2]
     return f"{cc}{name[len(bare) :]}" if name.startswith(bare) else f"{name} ({cc})"
 

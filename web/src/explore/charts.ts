@@ -106,7 +106,8 @@ export class Charts {
       // The table of results has those of the time that is measured.
       label += `: ${this.events.map(words).join(", ")} in the whole run`;
     }
-    place.note.replaceChildren(...parts);
+    const now = parts.map((part) => (typeof part === "string" ? part : (part as HTMLElement).outerHTML)).join("");
+    if (now !== place.note.innerHTML) place.note.replaceChildren(...parts);
     place.plot.setAttribute("aria-label", said.size ? `${label}; ${[...said].join(", ")}` : label);
   }
 
@@ -125,7 +126,7 @@ export class Charts {
     const [shown, flows] = [this.stays.filter((each) => !each.pinned).length, now.described.flows.length];
     note.textContent = shown < flows ? `of ${shown} of ${flows} flows` : "";
     plot.setAttribute("aria-label", told(this.stays));
-    this.words.replaceChildren(...legend(this.stays));
+    this.legend();
     const names = (rows: Stays[]) => rows.map(({ label }) => label).join("\n");
     const end = now.described.duration_s;
     if (this.bands && names(before) === names(this.stays) && this.bands.scales.x?.max === end) {
@@ -144,6 +145,12 @@ export class Charts {
       scales: { x: { time: false, range: range(0, end) }, y: { range: range(0, this.stays.length) } },
     };
     this.bands = this.place(options, empty, plot);
+  }
+
+  private legend(): void {
+    const made = legend(this.stays);
+    const same = made.map((each) => each.outerHTML).join("") === this.words.innerHTML;
+    if (!same) this.words.replaceChildren(...made);
   }
 
   /** Returns what all charts share. */
@@ -252,7 +259,7 @@ export class Charts {
   }
 
   again(): void {
-    this.words.replaceChildren(...legend(this.stays));
+    this.legend();
     for (const plot of [...this.plots, this.bands]) plot?.redraw();
   }
 }

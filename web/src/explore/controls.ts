@@ -10,9 +10,18 @@ interface Entry {
   section: `${Kind}.${number}`;
   name: string;
   count: number;
-  /** Its values with every default. */
+  /** Those of its values that have controls, with every default. */
   values: Record<string, unknown>;
 }
+
+/** Returns the values that have controls: others, like a receive window, may change with the path. */
+const shownOf = ({ cc, start, app_rate, load, params }: Record<string, unknown>) => ({
+  cc,
+  start,
+  app_rate,
+  load,
+  params,
+});
 
 /** Returns the tables of the text; none if they can't be told from each other, as in `flow = [{ cc = "cubic" }]`. */
 function tablesOf({ scenario }: Described, text: string): Entry[] {
@@ -25,13 +34,13 @@ function tablesOf({ scenario }: Described, text: string): Entry[] {
     const [values, last] = [flows[first], flows[first + count - 1]];
     if (!values || !last) return [];
     const name = count > 1 ? `${values.name} to ${last.name}` : `${values.name}`;
-    found.push({ section, name, count, values });
+    found.push({ section, name, count, values: shownOf(values) });
     first += count;
   }
   const workloads = scenario.workload ?? [];
   if (first !== flows.length || tables(text, "workload") !== workloads.length) return [];
   workloads.forEach((values, at) => {
-    found.push({ section: `workload.${at}`, name: `${values.name}`, count: 1, values });
+    found.push({ section: `workload.${at}`, name: `${values.name}`, count: 1, values: shownOf(values) });
   });
   return found;
 }

@@ -18,25 +18,35 @@ const FEW = 7;
 const known = (value: number | undefined, scale: number) =>
   value === undefined || Number.isNaN(value) ? null : value * scale;
 
-/** Returns the rows of each flow. */
-export function byFlow(trace: Tables): number[][] {
+/** Returns a function that computes its result once for each trace or run. */
+function once<Of extends object, Result>(make: (of: Of) => Result): (of: Of) => Result {
+  const known = new WeakMap<Of, Result>();
+  return (of) => {
+    const before = known.get(of);
+    if (before !== undefined) return before;
+    const made = make(of);
+    known.set(of, made);
+    return made;
+  };
+}
+
+function rowsBy(trace: Tables, table: string, column: string): number[][] {
   const rows: number[][] = [];
-  numbers(trace, "flows", "flow").forEach((flow, row) => {
-    let all = rows[flow];
+  numbers(trace, table, column).forEach((of, row) => {
+    let all = rows[of];
     if (!all) {
       all = [];
-      rows[flow] = all;
+      rows[of] = all;
     }
     all.push(row);
   });
   return rows;
 }
 
-/** Returns the rows of a link. */
-export function ofLink(trace: Tables, link: number): number[] {
-  const links = numbers(trace, "links", "link");
-  return [...links.keys()].filter((row) => links[row] === link);
-}
+/** Returns the rows of each flow. */
+export const byFlow = once((trace: Tables) => rowsBy(trace, "flows", "flow"));
+const byLink = once((trace: Tables) => rowsBy(trace, "links", "link"));
+const ofLink = (trace: Tables, link: number) => byLink(trace)[link] ?? [];
 
 /** Returns a line per flow of one column. */
 export function ofColumn({ described, trace }: Shown, name: string, scale: number, pinned: boolean): Line[] {
@@ -101,7 +111,7 @@ export function dataLinks({ links, scenario }: Described): number[] {
 }
 
 /** Returns a line per link that data cross of its rate, with a point where it changes. */
-function linkRates({ described, trace }: Shown): Line[] {
+const linkRates = once(({ described, trace }: Shown): Line[] => {
   const [all, end] = [numbers(trace, "links", "rate"), described.duration_s];
   const times = numbers(trace, "links", "time");
   const links = dataLinks(described);
@@ -124,7 +134,7 @@ function linkRates({ described, trace }: Shown): Line[] {
     const begin = changes.map((at, number) => (number ? (mean.time[at] ?? 0) : 0));
     return { ...line, time: [...begin, end], values: [...changes.map((at) => mean.values[at] ?? null), last] };
   });
-}
+});
 
 export const rates = (shown: Shown, pinned: boolean): Line[] => [
   ...delivered(shown, pinned),

@@ -247,6 +247,8 @@ export class Charts {
 
   /** Marks a time. */
   mark(at: number): void {
+    // Packets that arrive for the time shown change no chart.
+    if (at === this.at) return;
     this.at = at;
     for (const plot of [...this.plots, this.bands]) plot?.redraw(false);
   }

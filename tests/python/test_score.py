@@ -16,6 +16,7 @@ from fullpipe.score.suite import Metric, suite
 from fullpipe.stats.strata import strata
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from conftest import Fullpipe
@@ -79,9 +80,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def scored(fullpipe: Fullpipe, *args: str, code: int = 0) -> dict[str, Any]:
+BY_CHANCE = (0, 1)
+"""The exit codes where a hold-out is drawn: it raises the alarm by chance in 2 % of cases."""
+
+
+def scored(fullpipe: Fullpipe, *args: str, codes: Sequence[int] = (0,)) -> dict[str, Any]:
     done = fullpipe("score", *args, "--suite", "mine.toml", "--json")
-    assert done.returncode == code, done.stderr
+    assert done.returncode in codes, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
@@ -222,16 +227,17 @@ def test_the_hold_out_is_secret_and_renewed(fullpipe: Fullpipe, place: Path) -> 
         found: str = json.loads(file.read_text())["secret"]
         return found
 
-    first = scored(fullpipe, "newreno")["holdout"]
-    assert (first["use"], first["alarm"]) == (1, False)
+    first = scored(fullpipe, "newreno", codes=BY_CHANCE)["holdout"]
+    assert first["use"] == 1
     assert not {"score", "scenarios"} & set(first)
     before = secret()
-    assert scored(fullpipe, "bbr3")["holdout"]["use"] == 2
+    assert scored(fullpipe, "bbr3", codes=BY_CHANCE)["holdout"]["use"] == 2
     assert secret() == before
-    assert scored(fullpipe, "bbr3")["holdout"]["use"] == 1, "two uses were stated"
+    again = scored(fullpipe, "bbr3", codes=BY_CHANCE)["holdout"]
+    assert again["use"] == 1, "two uses were stated"
     renewed = secret()
     assert renewed != before
-    shown = scored(fullpipe, "newreno", "--reveal")["holdout"]
+    shown = scored(fullpipe, "newreno", "--reveal", codes=BY_CHANCE)["holdout"]
     assert len(shown["scenarios"]) == shown["cells"]
     assert {"part", "seed"} < set(shown["scenarios"][0])
     assert secret() != renewed, "printed scenarios are no secret any more"
@@ -277,13 +283,14 @@ def test_a_candidate_that_knows_the_shown_cells_raises_the_alarm(
         rate = 1e6 * float(keys["path.rate"].removesuffix("mbit"))
         rtt = float(keys["path.rtt"].removesuffix("ms")) / 1e3
         seen.append((rtt + 80 * 8 / rate, int(rate * rtt / 8)))  # the RTT of the handshake
-    honest = scored(fullpipe, "newreno")
-    assert not honest["holdout"]["alarm"]
+    # Each with another secret, as --reveal ends one.
+    honest = (scored(fullpipe, "newreno", "--reveal", codes=BY_CHANCE) for _ in range(3))
+    assert not all(each["holdout"]["alarm"] for each in honest)
     for contained in ((), ("--uncontained",)):
         if not contained and process.refused():
             continue
         (place / "fitted.py").write_text(FITTED.format(seen=seen))
-        found = scored(fullpipe, "fitted.py:Fitted", *contained, code=1)
+        found = scored(fullpipe, "fitted.py:Fitted", *contained, codes=(1,))
         assert found["holdout"]["alarm"]
         assert found["candidates"][0]["score"] > 0
 
@@ -373,14 +380,14 @@ def test_the_terminal_has_the_score_the_parts_and_the_answer_of_the_hold_out(
     fullpipe: Fullpipe, place: Path
 ) -> None:
     done = fullpipe("score", "newreno", "bbr3", "--suite", "mine.toml", "--threads", "1")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode in BY_CHANCE, done.stderr
     for words in (
         "Two kinds",
         "10 cells",
         "alone",
         "transfer",
         "goodput",
-        "no alarm",
+        "no alarm" if done.returncode == 0 else "hold-out: alarm",
         "Use 1 of 100",
     ):
         assert words in done.stdout

@@ -307,7 +307,7 @@ def test_a_check_holds_on_each_runner_or_not(fullpipe: Fullpipe, fake: Path) -> 
     assert checked.returncode == 1
     assert "mine.toml on sim, 2 repetitions" in checked.stdout
     assert "mine.toml on timed, 2 repetitions" in checked.stdout
-    assert "fullpipe run mine.toml --on timed --seed" in checked.stdout
+    assert "fullpipe run mine.toml --on own_runners:Timed --seed" in checked.stdout
     assert "2 of 4 conditions met in 1 scenario, 4 runs" in checked.stdout
     assert 'name="mine.toml on timed"' in (fake / "check.xml").read_text(encoding="utf-8")
     listed = json.loads(

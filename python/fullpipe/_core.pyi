@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "PROGRAM_FIX",
     "Ack",
     "CaptureRun",
     "Config",

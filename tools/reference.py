@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fullpipe import _core, catalogue, commands
+from fullpipe import _core, commands, explanations
 from fullpipe.commands.listing import Group
 from fullpipe.path_options import PATH_OPTIONS
 from fullpipe.score import holdout, process, race, suite
@@ -158,7 +158,7 @@ def scenario() -> str:
         "`fullpipe explain KEY` one of them, and `fullpipe explain --schema` a JSON Schema for editors.",
         "",
     ]
-    for heading, keys in catalogue.sections(_core.scenario_keys()):
+    for heading, keys in explanations.sections(_core.scenario_keys()):
         lines += [f"## {heading}", ""]
         for key in keys:
             default = "required" if key["required"] else f"default: {_code(key['default'] or '')}"

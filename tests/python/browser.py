@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,4 +43,14 @@ def browser() -> str:
     ]
     if missing or found is None:
         pytest.skip(f"no {' and no '.join(missing)}: `make browser` installs what this needs")
+    return found
+
+
+def observed(script: str, *arguments: str | Path) -> dict[str, Any]:
+    """Returns what a script of web/ observed on a page in a browser, which has no errors of its own."""
+    command = ["node", str(WEB / script), browser(), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert found["errors"] == []
     return found

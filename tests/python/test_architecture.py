@@ -34,7 +34,7 @@ LAYERS = (
     {"report", "verdicts", "foreign", "gym"},
     {"plots"},
     {"kept", "run"},
-    {"batch", "behavior", "links", "catalogue"},
+    {"batch", "behavior", "links", "catalogue", "explanations"},
     {"workload", "conformance", "identify"},
     {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},
     {

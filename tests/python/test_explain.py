@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullpipe import _core, pages
-from fullpipe.catalogue import LIMITS, UnknownNameError, explain, known
+from fullpipe.explanations import LIMITS, UnknownNameError, explain, known
 from fullpipe.report.why import LIMIT_WORDS
 from terminals import on_a_terminal
 

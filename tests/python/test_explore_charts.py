@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import fullpipe
-from browser import WEB, browser, built_engine
+from browser import built_engine, observed
 from fullpipe import explore
 from fullpipe.view import states
 
@@ -26,12 +24,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     built_engine()
     file: Path = tmp_path_factory.mktemp("explore") / "explore.html"
     file.write_text(explore.explorer(explore.DEFAULT, "explore"), encoding="utf-8")
-    command = ["node", str(WEB / "explore-charts.mjs"), browser(), str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    assert found["errors"] == []
-    return found
+    return observed("explore-charts.mjs", file)
 
 
 @pytest.mark.parametrize("look", LOOKS)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import difflib
 import itertools
-import json
 import re
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from browser import WEB, browser, built_engine
+from browser import built_engine, observed
 from fullpipe import explore
 
 if TYPE_CHECKING:
@@ -24,12 +22,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     built_engine()
     file: Path = tmp_path_factory.mktemp("explore") / "explore.html"
     file.write_text(explore.explorer(explore.DEFAULT, "explore"), encoding="utf-8")
-    command = ["node", str(WEB / "explore-edit.mjs"), browser(), str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    assert found["errors"] == []
-    return found
+    return observed("explore-edit.mjs", file)
 
 
 def _changes(before: str, after: str) -> list[str]:

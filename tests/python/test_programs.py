@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ import pytest
 
 from fullpipe import _core, programs, runners
 from fullpipe.programs import lines
+from links import tool
 
 ROOT = Path(__file__).parents[2]
 
@@ -102,8 +102,7 @@ def metrics(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]
 
 
 def test_iperf3_shares_a_link_with_the_kernels_cubic(folder: Path) -> None:
-    if not shutil.which("iperf3"):
-        pytest.skip("iperf3 is not installed")
+    tool("iperf3")
     more = '\n[[program]]\nuse = "iperf3"\nparams = { cc = "cubic" }\nstart = "500ms"\n'
     done = fullpipe(
         "run", scenario(folder, CUBIC, more, duration="6s", warm_up="2s"), "--on=kernel", "--json"
@@ -304,8 +303,7 @@ def test_a_recipe_names_its_parameters_and_their_choices(folder: Path) -> None:
 
 
 def test_a_flow_can_name_a_recipe_as_its_algorithm(folder: Path) -> None:
-    if not shutil.which("iperf3"):
-        pytest.skip("iperf3 is not installed")
+    tool("iperf3")
     done = fullpipe(
         "run",
         "cubic",
@@ -321,8 +319,7 @@ def test_a_flow_can_name_a_recipe_as_its_algorithm(folder: Path) -> None:
 
 
 def test_sweeps_and_conditions_treat_programs_like_flows(folder: Path) -> None:
-    if not shutil.which("iperf3"):
-        pytest.skip("iperf3 is not installed")
+    tool("iperf3")
     more = '\n[[program]]\nuse = "iperf3"\n'
     file = scenario(folder, CUBIC, more, duration="2s")
     file.write_text(
@@ -450,8 +447,7 @@ def test_aioquic_leaves_a_qlog_and_its_rtt_is_that_of_the_spin_bit(folder: Path)
 
 
 def test_a_comparison_of_programs_has_a_control(folder: Path) -> None:
-    if not shutil.which("iperf3"):
-        pytest.skip("iperf3 is not installed")
+    tool("iperf3")
     path = ("--rate=5mbit", "--rtt=10ms", "--duration=1s", "--repeat=3", "--on=kernel")
     out = folder / "compared"
     done = fullpipe("compare", "cubic", "program:iperf3", *path, "--out", out)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 import subprocess
 import sys
 from itertools import pairwise
@@ -16,6 +15,7 @@ import fullpipe
 import needs
 from fullpipe import programs
 from fullpipe.runners import _uml_boot
+from links import tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,8 +82,7 @@ def test_no_packet_is_late() -> None:
 @needs.UML
 def test_a_packet_is_late_by_a_reading_of_the_clock_at_most() -> None:
     """A program's reading takes 1 us, and a packet that is due meanwhile waits for its end."""
-    if not shutil.which("iperf3"):
-        pytest.skip("iperf3 is not installed")
+    tool("iperf3")
     run = fullpipe.run(
         ["cubic", "program:iperf3:cubic"],
         rate="5mbit",

@@ -102,7 +102,7 @@ def _metrics(_word: str) -> Iterator[tuple[str, str]]:
 
 
 def _names(_word: str) -> Iterator[tuple[str, str]]:
-    from fullpipe.catalogue import known
+    from fullpipe.explanations import known
 
     return ((name, "") for name in known())
 

@@ -68,9 +68,9 @@ def command(
 
 def _explained(name: str) -> str:
     from fullpipe._core import ScenarioError
-    from fullpipe.catalogue import UnknownNameError, explain
     from fullpipe.controllers import of_file
     from fullpipe.errors import UserError
+    from fullpipe.explanations import UnknownNameError, explain
 
     console = terminal.console()
     with console.capture() as printed:

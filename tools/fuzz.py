@@ -4,8 +4,8 @@
     tools/fuzz.py minimize [TARGET ...]
     tools/fuzz.py table
 
-A target is a file: `fuzz/fuzz_targets/NAME.rs`, built by cargo-fuzz, or `fuzz/python/NAME.py`, run by Atheris. Both
-have libFuzzer's options and output.
+A target is a file: `fuzz/src/targets/NAME.rs`, in the program that cargo-fuzz builds, or `fuzz/python/NAME.py`, run by
+Atheris. Both have libFuzzer's options and output.
 
 `run` goes on where the previous run ended: the inputs found so far are in `target/fuzz/corpus`. It starts from these,
 from the inputs in `fuzz/corpus`, and from seeds: files of the repository that tests and examples use, copied to
@@ -68,18 +68,17 @@ class Record(TypedDict):
 
 
 def targets() -> dict[str, Path]:
-    files = [*(FUZZ / "fuzz_targets").glob("*.rs"), *(FUZZ / "python").glob("[a-z]*.py")]
-    return {file.stem: file for file in sorted(files, key=lambda file: file.stem)}
+    files = [*(FUZZ / "src/targets").glob("*.rs"), *(FUZZ / "python").glob("[a-z]*.py")]
+    named = {file.stem: file for file in files if file.stem != "mod"}
+    return dict(sorted(named.items()))
 
 
 def program(file: Path) -> list[str]:
     if file.suffix == ".py":
         return [sys.executable, str(file)]
-    built = next(
-        WORK.glob(f"*-*/release/{file.stem}"), None
-    )  # the first part is the machine's kind
+    built = next(WORK.glob("*-*/release/fuzz"), None)  # the first part is the machine's kind
     if built is None:
-        sys.exit(f"error: {file.stem} is not built\n  fix: run make fuzz")
+        sys.exit("error: the targets in Rust are not built\n  fix: run make fuzz")
     return [str(built)]
 
 
@@ -90,9 +89,10 @@ def corpora(name: str) -> list[Path]:
     return [directory for directory in found if directory.is_dir()]
 
 
-def environment() -> dict[str, str]:
+def environment(name: str) -> dict[str, str]:
     # Small inputs need no threads; those of polars would compete with the other target.
-    return {**os.environ, "POLARS_MAX_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    of_python = {"POLARS_MAX_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**os.environ, **of_python, "FUZZ_TARGET": name}
 
 
 def one_run(name: str, file: Path, seconds: int, seed: int) -> Record:
@@ -117,7 +117,7 @@ def one_run(name: str, file: Path, seconds: int, seed: int) -> Record:
     with log.open("w", encoding="utf-8", errors="replace") as out:
         called = [*program(file), *map(str, corpora(name)), *options]
         running = subprocess.Popen(
-            called, stdout=out, stderr=subprocess.STDOUT, env=environment(), cwd=ROOT
+            called, stdout=out, stderr=subprocess.STDOUT, env=environment(name), cwd=ROOT
         )
         # Not running.wait(): the time of the processor is of interest, which other programs need, too.
         _, status, usage = os.wait4(running.pid, 0)
@@ -222,7 +222,7 @@ def merge(name: str, to: Path) -> None:
         return
     called = [*program(file), "-set_cover_merge=1", str(to), *map(str, corpora(name))]
     called += [f"-max_len={_LONGEST}", "-timeout=10"]
-    subprocess.run(called, check=True, env=environment(), capture_output=True, cwd=ROOT)
+    subprocess.run(called, check=True, env=environment(name), capture_output=True, cwd=ROOT)
 
 
 def table() -> None:

@@ -1,4 +1,7 @@
-"""Seeds of the fuzz targets: inputs from scenarios, tests and examples, so that the tree has each of them once."""
+"""Seeds of the fuzz targets: inputs from scenarios, tests and examples, so that the tree has each of them once.
+
+tools/fuzz_seeds.py DIRECTORY writes the seeds of each target into a directory of its name.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import gzip
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,7 +69,7 @@ def _logs() -> Iterator[str]:
 
 
 def _traces() -> Iterator[bytes]:
-    # In the order of the kinds in fuzz/fuzz_targets/traces.rs.
+    # In the order of the kinds in fuzz/src/traces.rs.
     texts = (
         "1\n3\n3\n10\n",
         "0s, 20mbit\n5s 50mbit\n",
@@ -174,3 +178,6 @@ _SEEDS = {
     "foreign": _measured,
     "policy": _policies,
 }
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

@@ -6,6 +6,7 @@ import atexit
 import shutil
 import sys
 import tempfile
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,14 @@ import atheris
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+# Whether this program is a target. Otherwise it is a test, which only calls a target's `check`.
+_FUZZES = Path(sys.argv[0]).resolve().parent == Path(__file__).resolve().parent
+
+
+def instrumented(package: str) -> AbstractContextManager[None]:
+    """Makes Atheris see the coverage of a package that is imported within."""
+    return atheris.instrument_imports(include=[package]) if _FUZZES else nullcontext()
 
 
 def folder() -> Path:

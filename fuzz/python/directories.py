@@ -6,8 +6,9 @@ The checksums are right: a wrong one ends the reading at once, which tests/pytho
 from __future__ import annotations
 
 import atheris
+from _common import VALUES, folder, fuzz, instrumented, places
 
-with atheris.instrument_imports(include=["fullpipe.results"]):
+with instrumented("fullpipe.results"):
     from fullpipe.results import form, kept, load, qlog, single, study, sums, sweep  # noqa: F401
 
 import copy
@@ -16,7 +17,6 @@ import shutil
 from typing import TYPE_CHECKING
 
 import polars as pl
-from _common import VALUES, folder, fuzz, places
 from click.testing import CliRunner
 
 from fullpipe.commands import app

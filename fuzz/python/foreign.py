@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import atheris
+from _common import VALUES, folder, fuzz, instrumented, places
 
-with atheris.instrument_imports(include=["fullpipe.foreign"]):
+with instrumented("fullpipe.foreign"):
     from fullpipe.foreign import (  # noqa: F401  (instrumented)
         capture,
         connections,
@@ -22,7 +23,6 @@ import json
 import math
 import random
 
-from _common import VALUES, folder, fuzz, places
 
 from fullpipe.metrics import UNTOLD, FlowMetrics
 from fullpipe.results.form import mismatch

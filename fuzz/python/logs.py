@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import atheris
+from _common import folder, fuzz, instrumented
 
-with atheris.instrument_imports(include=["fullpipe"]):
+with instrumented("fullpipe"):
     from fullpipe.workload import csv_file, logs, zeek  # noqa: F401  (instrumented)
     from fullpipe.workload.flows import FlowsError, schema
 
 import polars as pl
-from _common import folder, fuzz
 
 FILE = folder() / "it"
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 import atheris
+from _common import folder, fuzz, instrumented
 
-with atheris.instrument_imports(include=["fullpipe"]):
+with instrumented("fullpipe"):
     from fullpipe.results import kept, qlog
 
 import json
 from dataclasses import replace
 
 import polars as pl
-from _common import folder, fuzz
 
 import fullpipe
 from fullpipe.errors import UserError

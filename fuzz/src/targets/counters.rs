@@ -1,15 +1,11 @@
 //! Counters of a host (`/proc/net/snmp`, `netstat -s`, `nstat`, `/proc/stat`), and histograms of
 //! bpftrace.
 
-#![no_main]
-
-use fullpipe_fuzz::{finite, read};
+use crate::host_text::{finite, read};
 use fullpipe_ingest::fleet::Values;
 use fullpipe_ingest::fleet::{counters, histogram};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: (u16, &[u8])| {
-    let (cut, text) = input;
+pub(crate) fn check((cut, text): (u16, &[u8])) {
     let found = read(text, cut.into(), || counters::Reader::new(false));
     finite(&found, &[]);
     for column in &found.tables[0].1.columns {
@@ -24,4 +20,4 @@ fuzz_target!(|input: (u16, &[u8])| {
     let found = read(text, cut.into(), || histogram::Reader::new(false));
     // The first bucket has no lower bound.
     finite(&found, &["low"]);
-});
+}

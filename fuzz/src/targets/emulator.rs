@@ -1,23 +1,21 @@
 //! The emulator under packets of any shape, behind each queue and each impairment: every packet is
 //! delivered, dropped or in transit; times do not go back; a FIFO path keeps the order.
 
-#![no_main]
-
-#[path = "../../crates/testbed/src/packet.rs"]
+#[path = "../../../crates/testbed/src/packet.rs"]
 #[allow(
     dead_code,
+    unreachable_pub,
     reason = "the forwarder's parser of packets; ports matter only to the forwarder"
 )]
 mod packet;
 
 use arbitrary::{Arbitrary, Unstructured};
 use fullpipe_emulator::{
-    Direction, DropCause, EmulatedPacket, Emulator, LinkTransit, Observer, check, whole,
+    Direction, DropCause, EmulatedPacket, Emulator, LinkTransit, Observer, whole,
 };
 use fullpipe_path::{EcnCodepoint, IMPAIRMENTS, QUEUES};
 use fullpipe_scenario::Scenario;
 use fullpipe_units::{Bytes, Span, Time};
-use libfuzzer_sys::fuzz_target;
 use packet::{Header, set_ecn};
 
 /// Longer sequences would cost speed, and find little more.
@@ -26,7 +24,7 @@ const MOST: usize = 400;
 const EVENTS: u32 = 100_000;
 
 #[derive(Arbitrary, Debug)]
-struct Case {
+pub(crate) struct Case {
     queue: u8,
     rate: u8,
     buffer: u8,
@@ -149,7 +147,7 @@ fn scenario(case: &Case) -> Option<Scenario> {
     // Not every combination is a scenario.
     Scenario::parse(&text, "fuzzed.toml")
         .ok()
-        .filter(|scenario| check(scenario).is_ok())
+        .filter(|scenario| fullpipe_emulator::check(scenario).is_ok())
 }
 
 /// Checks each packet's end.
@@ -251,7 +249,7 @@ impl Observer<usize> for Ends {
     }
 }
 
-fuzz_target!(|case: Case| {
+pub(crate) fn check(case: Case) {
     let Some(scenario) = scenario(&case) else {
         return;
     };
@@ -325,4 +323,4 @@ fuzz_target!(|case: Case| {
     for summary in path.summaries(Time::ZERO + scenario.duration) {
         assert!(!format!("{summary:?}").contains("inf"), "{summary:?}");
     }
-});
+}

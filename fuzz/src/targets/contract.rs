@@ -2,15 +2,12 @@
 //! produce, decisions are sane and replay exactly. The transport and its checks are those of
 //! `fullpipe_cc::check`.
 
-#![no_main]
-
 use std::cell::LazyCell;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use fullpipe_cc::check::{Arrival, Kind, Step, Transport, hold, variants};
 use fullpipe_cc::{Config, Descriptor, PathChange, Registry, Shared};
 use fullpipe_units::{Bytes, Span};
-use libfuzzer_sys::fuzz_target;
 
 /// Longer sequences would cost speed, and find little more.
 const MOST: usize = 600;
@@ -30,7 +27,7 @@ fn every_variant() -> Vec<(&'static Descriptor, Config)> {
 }
 
 #[derive(Debug)]
-struct Case {
+pub(crate) struct Case {
     variant: u8,
     kind: u8,
     /// Whether three flows of a group and two of another share the events.
@@ -139,7 +136,7 @@ fn groups(case: &Case, descriptor: &'static Descriptor, config: &Config) {
     }
 }
 
-fuzz_target!(|case: Case| {
+pub(crate) fn check(case: Case) {
     VARIANTS.with(|variants| {
         let (descriptor, config) = &variants[usize::from(case.variant) % variants.len()];
         if case.groups {
@@ -148,4 +145,4 @@ fuzz_target!(|case: Case| {
             one(&case, descriptor, config);
         }
     });
-});
+}

@@ -2,13 +2,10 @@
 //! jitter, lists of losses, and distributions of flow sizes. An accepted file is written into the
 //! scenario's text and read as the same.
 
-#![no_main]
-
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use fullpipe_scenario::Scenario;
-use libfuzzer_sys::fuzz_target;
 
 /// In memory, where the system has such a directory: each input is a file.
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -47,8 +44,7 @@ fn text(kind: u8) -> String {
     text
 }
 
-fuzz_target!(|input: (u8, &[u8])| {
-    let (kind, content) = input;
+pub(crate) fn check((kind, content): (u8, &[u8])) {
     std::fs::write(FOLDER.join("it"), content).expect("the input is written");
     let file = FOLDER.join("fuzzed.toml").to_string_lossy().into_owned();
     match Scenario::parse(&text(kind), &file) {
@@ -70,4 +66,4 @@ fuzz_target!(|input: (u8, &[u8])| {
             );
         }
     }
-});
+}

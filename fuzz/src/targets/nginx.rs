@@ -1,13 +1,10 @@
 //! Logs of nginx in any format, as text or JSON: pieces of any size give the same rows, and times
 //! are present.
 
-#![no_main]
-
-use fullpipe_fuzz::{finite, read};
+use crate::host_text::{finite, read};
 use fullpipe_ingest::fleet::Values;
 use fullpipe_ingest::fleet::address::Privacy;
 use fullpipe_ingest::fleet::nginx::{Format, Options, Reader};
-use libfuzzer_sys::fuzz_target;
 
 const FORMATS: [&str; 4] = [
     "combined",
@@ -16,8 +13,7 @@ const FORMATS: [&str; 4] = [
     "$msec $remote_addr $status $bytes_sent $request_time $tcpinfo_rtt $connection \"$request\" $hostname $country",
 ];
 
-fuzz_target!(|input: (u8, u16, &[u8])| {
-    let (kind, cut, text) = input;
+pub(crate) fn check((kind, cut, text): (u8, u16, &[u8])) {
     let (format, text) = match FORMATS.get(usize::from(kind % 8)) {
         Some(format) => (*format, text),
         // The format is the first line.
@@ -50,4 +46,4 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
             |text: &String| text.is_empty() || text.starts_with('{') && text.ends_with('}');
         assert!(kept.iter().all(object));
     }
-});
+}

@@ -1,8 +1,6 @@
 //! Files of trained policies: an accepted one keeps the contract of controllers under random
 //! transports, and an error has a fix.
 
-#![no_main]
-
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 
@@ -10,7 +8,6 @@ use fullpipe_cc::check::{Kind, hold, random_steps};
 use fullpipe_cc::{AnyController, Config, Descriptor, Shared, steered};
 use fullpipe_policy::{Policy, Read};
 use fullpipe_units::Rng;
-use libfuzzer_sys::fuzz_target;
 
 /// Events of a flow: a policy acts once per RTT, so fewer would show less than an action.
 const STEPS: u64 = 120;
@@ -38,8 +35,7 @@ fn descriptor() -> &'static Descriptor {
     })
 }
 
-fuzz_target!(|input: (u64, &str)| {
-    let (seed, text) = input;
+pub(crate) fn check((seed, text): (u64, &str)) {
     let read = match Read::of(text) {
         Ok(read) => read,
         Err(refused) => {
@@ -65,4 +61,4 @@ fuzz_target!(|input: (u64, &str)| {
             panic!("{broken}");
         }
     }
-});
+}

@@ -1,18 +1,15 @@
 //! Layers of gzip and zstd: content comes out as it went in, or up to a cut; lines are numbered as in
 //! the text.
 
-#![no_main]
-
 use std::io::{Cursor, Write};
 
 use arbitrary::Arbitrary;
 use flate2::Compression;
 use fullpipe_ingest::{Input, Text};
-use libfuzzer_sys::fuzz_target;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 #[derive(Arbitrary, Debug)]
-struct Case<'a> {
+pub(crate) struct Case<'a> {
     parts: Vec<(Layer, &'a [u8])>,
     separator: Option<u8>,
     damage: Option<Damage>,
@@ -97,7 +94,7 @@ fn check_lines(bytes: &[u8], separator: Option<u8>, plain: Option<&[u8]>) {
     }
 }
 
-fuzz_target!(|case: Case<'_>| {
+pub(crate) fn check(case: Case<'_>) {
     let kind = case.parts.first().map(|(layer, _)| *layer);
     let same = |layer: Layer| {
         std::mem::discriminant(&layer) == std::mem::discriminant(&kind.unwrap_or(layer))
@@ -136,4 +133,4 @@ fuzz_target!(|case: Case<'_>| {
         );
     }
     check_lines(&bytes, case.separator, whole.then_some(&plain[..]));
-});
+}

@@ -5,6 +5,7 @@ UV := $(shell command -v uv || echo target/tools/bin/uv)
 UV_VERSION := 0.13.9
 BIN := .venv/bin
 READY := .venv/.ready
+READY_RUST := .venv/.ready-rust
 READY_DEV := .venv/.ready-dev
 READY_ALL := .venv/.ready-all
 ENGINE := python/fullpipe/explore/assets/engine.wasm.gz
@@ -20,15 +21,15 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run extra docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust kernel test-kernel-rust kernel-qemu kernel-guest wheel lint lint-prose lint-quic lint-kernel lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots bpf clean
+.PHONY: help run extra docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all test-rest test-rest-rust test-rest-python deep quick quic test-quic test-quic-rust libelf kernel test-kernel-rust kernel-qemu kernel-guest wheel lint lint-rust lint-python lint-prose lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots bpf clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Exit code 1 means that a cell of the table was missed. That is a finding, printed with its reason, not a failed set-up.
-run: setup ## set up, then reproduce a published table
-	$(BIN)/fullpipe reproduce microsoft || test $$? -eq 1
+run: setup ## set up, then run a first scenario; its picture is target/first/picture.png
+	rm -rf target/first
+	$(BIN)/fullpipe run scenarios/cubic-vs-bbr1.toml --out target/first
 
 setup: $(READY) ## install the command into .venv
 setup-dev: $(READY_DEV) ## ... and the requirements of tests and lints
@@ -55,12 +56,16 @@ $(READY): $(SOURCES) $(UV)
 	$(ALONE) $(UV) sync --locked --inexact --no-dev
 	@touch $@
 
+$(READY_RUST): pyproject.toml uv.lock $(UV)
+	$(ALONE) $(UV) sync --locked --inexact --only-group rust
+	@touch $@
+
 $(READY_DEV): $(READY)
 	$(ALONE) $(UV) sync --locked --inexact
 	@touch $@
 
 $(READY_ALL): $(READY_DEV)
-	$(ALONE) $(UV) sync --locked --inexact --extra ray --extra cloud --extra identify --group others --group docs
+	$(ALONE) $(UV) sync --locked --inexact --extra ray --extra cloud --extra identify --group others --group docs --group fuzz
 	@touch $@
 
 target/tools/bin/uv:
@@ -72,50 +77,69 @@ test: ## run all tests that need no further installation
 	$(MAKE) --jobs=2 test-rust setup-dev
 	$(MAKE) test-python
 
+# With AGAIN=1, as .ci/run has it, a test that fails runs once more, alone, and counts as flaky if it passes.
+PYTEST := $(BIN)/$(if $(AGAIN),python tools/flaky.py )pytest
+NEXTEST := $(ALONE) $(if $(AGAIN),$(BIN)/python tools/flaky.py )$(BIN)/cargo-nextest nextest run --cargo-profile ci
+
 # The crate of the Python extension has no tests here: it is tested from Python.
-test-rust: ## run the tests of the crates
-	$(ALONE) cargo test --quiet
-	$(ALONE) cargo run --quiet --package custom-controller
+test-rust: $(READY_RUST) ## run the tests of the crates
+	$(NEXTEST)
+	$(ALONE) cargo test --quiet --profile ci --doc
+	$(ALONE) cargo run --quiet --profile ci --package custom-controller
 
 test-python: setup-dev ## run the tests in tests/python
-	$(BIN)/pytest
+	$(PYTEST)
 
-# A skipped test is a failure unless tests/python/skips.txt lists it.
-test-all: ## run all tests: installs Chromium, nginx, Ray, DuckDB and Zensical, builds real QUIC and user-mode Linux
-	$(MAKE) apt browser nginx
-	$(MAKE) --jobs=2 test-rust setup-all
+test-all: ## run all tests: `make test`, then `make test-rest`
+	$(MAKE) test
+	$(MAKE) test-rest
+
+test-rest: test-rest-rust test-rest-python ## run the tests that `make test` skips: installs Chromium, nginx, Ray, DuckDB, Zensical; builds real QUIC and user-mode Linux
+
+test-rest-rust: ## run the tests of real QUIC and of the loader of BPF
+	$(MAKE) test-quic-rust test-kernel-rust QUIC_PROFILE=ci KERNEL_PROFILE=ci
+
+# The tests that did not pass in the last run of pytest: it skipped them. A skipped test is a failure now, unless
+# tests/python/skips.txt lists it.
+test-rest-python: ## run the tests that `make test-python` skipped
+	$(MAKE) apt browser nginx setup-all
 	$(MAKE) oracle wasm
-	$(MAKE) test-quic-rust QUIC_PROFILE=dev
-	$(MAKE) test-kernel-rust
-	$(MAKE) wheel WHEEL=linux QUIC_PROFILE=dev
-	FULLPIPE_NO_SKIP=1 $(MAKE) test-python
+	$(MAKE) wheel WHEEL=linux QUIC_PROFILE=ci KERNEL_PROFILE=ci
+	FULLPIPE_NO_SKIP=1 $(PYTEST) --rest
+
+DEEP := tests/python/test_damage.py tests/python/test_faults.py tests/python/test_interrupt.py
+
+deep: setup-dev ## run the tests whose depth is a number with that of a release
+	FULLPIPE_DEEP=1 $(BIN)/pytest $(DEEP)
 
 oracle: ## build user-mode Linux, for Linux's TCP in simulated time (--on uml): 6 minutes, into the user's cache
 	oracle/build
 
-# The program and its tests share one build. QUIC_PROFILE=dev has assertions and builds faster.
-QUIC_PROFILE ?= release
-QUIC := --manifest-path crates/quic/Cargo.toml --target-dir target/quic --locked
+# Where cargo puts the programs of a profile.
+BUILT = $${CARGO_TARGET_DIR:-target}/$(if $(filter dev,$1),debug,$1)
+
+# The program and its tests share one build; QUIC_PROFILE=ci has assertions.
+QUIC_PROFILE ?= quic
 
 quic: setup ## build real QUIC (--on quic) and install it next to the command, a few minutes
-	$(ALONE) cargo build $(QUIC) --profile $(QUIC_PROFILE)
-	install target/quic/$(if $(filter dev,$(QUIC_PROFILE)),debug,$(QUIC_PROFILE))/fullpipe-quic $(BIN)/
+	$(ALONE) cargo build --locked --package fullpipe-quic --profile $(QUIC_PROFILE)
+	install $(call BUILT,$(QUIC_PROFILE))/fullpipe-quic $(BIN)/
 
 # libelf and zlib are linked into the program, so that it runs where they are not installed.
 KERNEL_PROFILE ?= release
-KERNEL := --manifest-path crates/kernel/Cargo.toml --target-dir target/kernel --locked
-KERNEL_PROGRAM := target/kernel/$(if $(filter dev,$(KERNEL_PROFILE)),debug,$(KERNEL_PROFILE))/fullpipe-kernel
 KERNEL_ENV = env -u MAKEFLAGS -u MFLAGS LIBBPF_SYS_LIBRARY_PATH=$$(pkg-config --variable=libdir libelf)
 
-kernel: setup bpf ## build the loader of `fullpipe kernel` with its BPF objects, and install them next to the command, a minute
+libelf:
 	@missing=$$(pkg-config --exists libelf || echo libelf-dev; pkg-config --exists zlib || echo zlib1g-dev); \
 	if test -n "$$missing"; then apt-get update -qq && apt-get install -qq --no-install-recommends $$missing; fi
-	$(KERNEL_ENV) cargo build $(KERNEL) --profile $(KERNEL_PROFILE)
-	install $(KERNEL_PROGRAM) $(BIN)/
+
+kernel: setup bpf libelf ## build the loader of `fullpipe kernel` with its BPF objects, and install them next to the command, a minute
+	$(KERNEL_ENV) cargo build --locked --package fullpipe-kernel --profile $(KERNEL_PROFILE)
+	install $(call BUILT,$(KERNEL_PROFILE))/fullpipe-kernel $(BIN)/
 	install -D --mode=644 --target-directory=$(BIN)/fullpipe-bpf bpf/out/*.bpf.o
 
-test-kernel-rust: kernel
-	$(KERNEL_ENV) cargo test --quiet $(KERNEL) --profile $(KERNEL_PROFILE)
+test-kernel-rust: kernel $(READY_RUST)
+	$(KERNEL_ENV) $(NEXTEST) --package fullpipe-kernel
 
 kernel-qemu: setup kernel ## load every BPF algorithm on Debian's 6.1 and 6.12 kernels, in QEMU without KVM: two minutes
 	@missing=$$(for pair in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static; do \
@@ -136,28 +160,28 @@ WHEEL_TARGET := $(shell uname -m)-unknown-linux-gnu
 
 # fullpipe-kernel is linked against this machine's C library in both: the kernels that it is for, since Linux 6.4, come with
 # newer ones than Debian 12.
-wheel: $(UV) $(ENGINE) kernel $(if $(filter linux,$(WHEEL)),quic) ## build a wheel with real QUIC and the simulator for pages, and an sdist, into target/wheels: ten minutes (WHEEL=linux: from existing builds)
+wheel: $(UV) $(ENGINE) kernel $(if $(filter linux,$(WHEEL)),quic) ## build a wheel with real QUIC and the simulator for pages, and an sdist, into target/dist: ten minutes (WHEEL=linux: from existing builds)
 	$(ALONE) $(UV) sync --locked --inexact --only-group wheel
-	rm -rf target/wheels python/fullpipe/_bin && mkdir -p target/wheels python/fullpipe/_bin
+	rm -rf target/dist python/fullpipe/_bin && mkdir -p target/dist python/fullpipe/_bin
 	install -s $(BIN)/fullpipe-kernel python/fullpipe/_bin/
 	install -D --mode=644 --target-directory=python/fullpipe/_bin/fullpipe-bpf $(BIN)/fullpipe-bpf/*
 ifeq ($(WHEEL),linux)
 	install -s $(BIN)/fullpipe-quic python/fullpipe/_bin/
-	$(ALONE) $(BIN)/maturin build --quiet --release --locked --compatibility linux --out target/wheels
+	$(ALONE) $(BIN)/maturin build --quiet --release --locked --compatibility linux --out target/dist
 else
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(ALONE) cargo zigbuild $(QUIC) --release --target $(WHEEL_TARGET).2.17
-	install -s target/quic/$(WHEEL_TARGET)/release/fullpipe-quic python/fullpipe/_bin/
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(ALONE) maturin build --release --locked --zig --compatibility $(WHEEL) --out target/wheels
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(ALONE) cargo zigbuild --locked --package fullpipe-quic --profile quic --target $(WHEEL_TARGET).2.17
+	install -s target/$(WHEEL_TARGET)/quic/fullpipe-quic python/fullpipe/_bin/
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(ALONE) maturin build --release --locked --zig --compatibility $(WHEEL) --out target/dist
 endif
 	rm -r python/fullpipe/_bin
-	$(ALONE) $(BIN)/maturin sdist --out target/wheels
-	@ls -lh target/wheels
+	$(ALONE) $(BIN)/maturin sdist --out target/dist
+	@ls -lh target/dist
 
 test-quic: test-quic-rust setup-dev ## run the tests of real QUIC
 	$(BIN)/pytest tests/python/test_quic.py
 
-test-quic-rust: quic
-	$(ALONE) cargo test --quiet $(QUIC) --profile $(QUIC_PROFILE)
+test-quic-rust: quic $(READY_RUST)
+	$(NEXTEST) --package fullpipe-quic
 
 # Tools that `make oracle` needs, that tests of namespaces, of `fullpipe link` and of completion call, and valgrind.
 APT := patch:patch flex:flex bison:bison bc:bc xz:xz-utils ip:iproute2 tc:iproute2 unshare:util-linux setpriv:util-linux \
@@ -207,28 +231,24 @@ $(ENGINE): $(SOURCES)
 screenshots: setup-dev browser ## make the pictures of report pages in docs/images
 	$(BIN)/python tools/screenshots.py
 
-lint: setup-dev lint-prose lint-web ## run rustfmt, clippy, rustdoc, ruff and mypy; check type stubs, spelling and prose
+lint: lint-rust lint-python ## run rustfmt, clippy, rustdoc, ruff and mypy; check type stubs, pages, spelling and prose
+
+# In the tests' profile, so that scripts and macros of the crates' builds are compiled once for both.
+lint-rust: libelf
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- --deny warnings
-	RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --no-deps --workspace
-	cargo update --quiet --workspace --locked --manifest-path crates/quic/Cargo.toml  # its lock lists the workspace's crates
+	$(KERNEL_ENV) cargo clippy --locked --profile ci --workspace --all-targets -- --deny warnings
+	$(KERNEL_ENV) RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --locked --profile ci --no-deps --workspace
+
+lint-python: setup-dev lint-prose lint-web
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest fullpipe._core
 	$(BIN)/hadolint --ignore DL3008 Containerfile  # packages come from one release of Debian
 
-lint-quic: ## run rustfmt and clippy on real QUIC
-	cd crates/quic && cargo fmt --check
-	cargo clippy $(QUIC) --all-targets -- --deny warnings
-
-lint-kernel: ## run rustfmt and clippy on the loader of `fullpipe kernel`
-	cd crates/kernel && cargo fmt --check
-	$(KERNEL_ENV) cargo clippy $(KERNEL) --all-targets -- --deny warnings
-
-lint-fuzz: ## run rustfmt and clippy on the fuzz targets
-	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	cargo clippy $(FUZZ) --all-targets -- --deny warnings
+# Its program needs libFuzzer, which is C++; the targets are linted with the workspace.
+lint-fuzz: ## run clippy on the program of the fuzz targets
+	cargo clippy --locked --package fullpipe-fuzz --features libfuzzer --bins -- --deny warnings
 
 # Compiled, not run: fullpipe has not run on these systems yet. A C compiler for them is not needed.
 SYSTEMS := aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-msvc
@@ -263,22 +283,15 @@ same-bits: setup ## compare the trace hashes of all scenarios: debug, release, W
 	rustup target add wasm32-unknown-unknown aarch64-unknown-linux-gnu
 	$(BIN)/python tools/same_bits.py
 
-# cargo-fuzz builds with stable Rust if that accepts the options of nightly Rust. Python's targets have no build.
-CARGO_FUZZ_VERSION := 0.13.2
-# In the user's cache, as user-mode Linux: it takes minutes to build, and does not depend on this repository.
-CARGO_FUZZ := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/fullpipe/cargo-fuzz-$(CARGO_FUZZ_VERSION)
-FUZZ := --manifest-path fuzz/Cargo.toml --target-dir target/fuzz-lint --locked
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 0
 FUZZ_TARGETS ?=
 
-fuzz: $(CARGO_FUZZ)/bin/cargo-fuzz $(READY) ## fuzz each target for FUZZ_SECONDS=60, going on from the previous run
+# cargo-fuzz builds with stable Rust if that accepts the options of nightly Rust. Python's targets have no build.
+fuzz: $(READY) ## fuzz each target for FUZZ_SECONDS=60, going on from the previous run
 	$(ALONE) $(UV) sync --locked --inexact --no-dev --group fuzz
-	$(ALONE) RUSTC_BOOTSTRAP=1 $(CARGO_FUZZ)/bin/cargo-fuzz fuzz build --sanitizer none --target-dir target/fuzz
+	$(ALONE) RUSTC_BOOTSTRAP=1 $(BIN)/cargo-fuzz fuzz build --sanitizer none --features libfuzzer --target-dir target/fuzz
 	$(BIN)/python tools/fuzz.py run --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_TARGETS)
 
-$(CARGO_FUZZ)/bin/cargo-fuzz:
-	$(ALONE) cargo install cargo-fuzz --version $(CARGO_FUZZ_VERSION) --root $(CARGO_FUZZ) --locked --quiet
-
-clean: ## remove everything built or installed here; what remains is ~/.cache/fullpipe (user-mode Linux, cargo-fuzz)
+clean: ## remove everything built or installed here; what remains is ~/.cache/fullpipe (user-mode Linux)
 	rm -rf target .venv python/fullpipe/*.so python/fullpipe/_bin web/node_modules

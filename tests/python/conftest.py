@@ -46,6 +46,7 @@ EXTRAS = {
     "nginx": ("nginx", "make nginx"),
     "scikit-learn": ("scikit-learn is", "make setup-all"),
     "Ray": ("Ray is", "make setup-all"),
+    "Atheris": ("Atheris is", "make setup-all"),
     "a tool": ("is not installed: `make apt`", "make apt"),
     "DuckDB": ("DuckDB", "make setup-all"),
     "obstore": ("obstore is", "make setup-all"),
@@ -92,6 +93,24 @@ def interrupt(command: list[str], directory: Path, *signals: signal.Signals) -> 
     return process.returncode, said
 
 
+# Names of the tests that passed in the last run of all, in pytest's cache.
+_PASSED = "fullpipe/passed"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    said = "run only the tests that did not pass in the last run: those that it skipped, since something was missing"
+    parser.addoption("--rest", action="store_true", help=said)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what has passed."""
+    if config.getoption("rest"):
+        passed = set(config.cache.get(_PASSED, []) if config.cache else [])
+        left_out = [item for item in items if item.nodeid in passed]
+        items[:] = [item for item in items if item.nodeid not in passed]
+        config.hook.pytest_deselected(items=left_out)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
@@ -122,8 +141,13 @@ def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
     return found.removeprefix("Skipped: ")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Prints a line about skipped tests, and the command that runs them."""
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Keeps which tests passed; prints a line about skipped ones, and the command that runs them."""
+    if config.cache and not config.getoption("rest") and not config.getoption("lf"):
+        passed = [report.nodeid for report in terminalreporter.stats.get("passed", [])]
+        config.cache.set(_PASSED, passed)
     reasons = [_reason(report) for report in terminalreporter.stats.get("skipped", [])]
     wants = [
         (name, fix)
@@ -134,7 +158,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if wants:
         what = ", ".join(f"{name} ({fix})" for name, fix in dict.fromkeys(wants))
         terminalreporter.write_line(
-            f"{len(wants)} tests skipped, since {what} is missing; `make test-all` runs all"
+            f"{len(wants)} tests skipped, since {what} is missing; `make test-rest` installs it, and runs them"
         )
     known = [begins for begins, _ in EXTRAS.values()]
     for reason in sorted(set(reasons)):

@@ -21,7 +21,7 @@ import pytest
 from pages import blocks, commands, settled
 
 ROOT = Path(__file__).parents[2]
-WHEELS = ROOT / "target/wheels"
+WHEELS = ROOT / "target/dist"
 UV = shutil.which("uv") or ROOT / "target/tools/bin/uv"
 SYSTEM = "/usr/local/bin:/usr/bin:/bin"
 # The programs whose absence makes a build impossible.

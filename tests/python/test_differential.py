@@ -328,10 +328,13 @@ def test_drawn_scenarios_run_on_both_and_each_miss_has_its_command(tmp_path: Pat
     reason="user-mode Linux has not been built with tracepoints: make oracle",
 )
 def test_windows_are_those_of_the_kernel_ack_by_ack() -> None:
-    # A loss episode in a short queue, and the congestion avoidance after it.
+    # Loss episodes in a short queue, and congestion avoidance after them. On this path the phase of the kernel's tick,
+    # which depends on its build, makes no difference; at 4.51 Mbit/s and 4.23 ms a window rises an ACK later in four
+    # of five phases.
     reno = BULK._replace(cc="reno")
-    drawn = replace(ONE, rate=4_510_000, rtt_s=0.00423, bdps=3.0, flows=(reno,), duration_s=0.2)
+    drawn = replace(ONE, rate=3_500_000, rtt_s=0.0044, bdps=3.0, flows=(reno,), duration_s=0.2)
     kernel = windows.on_kernel(drawn, nothing)
+    assert kernel["ssthresh"][-1] == 4
     found = windows.compare(drawn, kernel, nothing)
     assert found.acks > 50
-    assert found.equal >= 0.99, words.first(found)
+    assert found.equal == 1, words.first(found)

@@ -78,7 +78,7 @@ test: ## run all tests that need no further installation
 	$(MAKE) test-python
 
 # With AGAIN=1, as .ci/run has it, a test that fails runs once more, alone, and counts as flaky if it passes.
-PYTEST := $(BIN)/$(if $(AGAIN),python tools/flaky.py )pytest
+PYTEST := $(if $(AGAIN),$(BIN)/python tools/flaky.py )$(BIN)/pytest
 NEXTEST := $(ALONE) $(if $(AGAIN),$(BIN)/python tools/flaky.py )$(BIN)/cargo-nextest nextest run --cargo-profile ci
 
 # The crate of the Python extension has no tests here: it is tested from Python.

@@ -61,42 +61,44 @@ def _hash(text: str, interval: str) -> str | None:
 
 
 @pytest.fixture(scope="module")
-def short(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The scenarios of the package that need no file, each with a duration of 3 s."""
+def short(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, str | None]:
+    """The scenarios of the package that need no file, each with a duration of 3 s, and their hashes."""
     place = tmp_path_factory.mktemp("short")
-    found = []
+    found = {}
     for file in origin.packaged():
         text = file.read_text()
         shorter = re.sub(r"(?m)^duration = .*", 'duration = "3s"', text)
         shorter = re.sub(r"(?m)^measure_from = .*\n", "", shorter)
         try:
             Scenario.parse(text, "/no such directory/scenario", [])
-            _hash(shorter, INTERVAL)
+            digest = _hash(shorter, INTERVAL)
         except ScenarioError:
             continue  # it needs a file, which the command puts into the page, or its path changes later than 3 s
         (place / file.name).write_text(shorter)
-        found.append(place / file.name)
+        found[place / file.name] = digest
     assert len(found) >= 40
     return found
 
 
-def test_the_engine_has_the_hashes_of_the_command(short: list[Path]) -> None:
+def test_the_engine_has_the_hashes_of_the_command(short: dict[Path, str | None]) -> None:
     built_engine()
     command = ["node", str(WEB / "hashes.mjs"), str(ENGINE), str(10_000_000), *map(str, short)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {
-        str(file): _hash(file.read_text(), INTERVAL) for file in short
-    }
+    assert json.loads(done.stdout) == {str(file): digest for file, digest in short.items()}
 
 
-def test_the_page_has_the_hashes_of_the_command(page: Path, short: list[Path]) -> None:
-    command = ["node", str(WEB / "page-hashes.mjs"), browser(), str(page), *map(str, short)]
+def test_the_page_has_the_hashes_of_the_command(
+    page: Path, short: dict[Path, str | None]
+) -> None:
+    # The engine has them all, by the test above; a scenario in six shows that the page adds nothing.
+    chosen = list(short)[::6]
+    command = ["node", str(WEB / "page-hashes.mjs"), browser(), str(page), *map(str, chosen)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
-    assert len(seen) == len(short)
-    for file in short:
+    assert len(seen) == len(chosen)
+    for file in chosen:
         interval, digest = seen[str(file)]
         assert digest == _hash(file.read_text(), interval), file.name
 

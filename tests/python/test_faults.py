@@ -25,6 +25,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, Phase, given, note, seed, settings
 from hypothesis import strategies as st
 
+import depth
 from fault_subjects import SUBJECTS, Sampler, Subject, inputs, sampled, sampling, small
 from faulty_disk import KINDS, Fault, FaultyOs, FaultyTime, OffError, Schedule
 from fullpipe.commands import app
@@ -33,7 +34,7 @@ from fullpipe.results import disk, sums
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-SCHEDULES = int(os.environ.get("FULLPIPE_FAULTS", "10"))
+SCHEDULES = depth.of("FULLPIPE_FAULTS", 3, 10)
 SEED = int(os.environ.get("FULLPIPE_FAULTS_SEED", "1"))
 ERRORS = tuple(kind for kind in KINDS if kind not in ("kill", "power"))
 EXISTS = "exists already"

@@ -2,6 +2,7 @@
 
 The commands come from the program, so that a new one can't be forgotten. Those that end alone before they have
 used a second and a half of processor time are exempt; that they do is part of the test. Figures: run it with `-rP`.
+A change is tested with one command for each kind of loop; a release, with all (`make deep`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from click.testing import CliRunner
 
 import fullpipe as package
 from conftest import SCENARIO
+from depth import DEEP
 from fleet_made import write_fleet
 from fullpipe.commands import app
 from fullpipe.commands.listing import Group
@@ -97,6 +99,23 @@ ARGUMENTS = {
     "workload fit": ["flows.csv.gz"],
 }
 
+# One command for each loop that has an interruption of its own: a run, runs on the core's threads, calls of a class in
+# Python, the cases of a draft, candidates in processes, a program behind a link, readers of logs and of flows, the sampler,
+# and a population.
+LOOPS = {
+    "run",
+    "compare",
+    "sweep ",
+    "evaluate",
+    "score",
+    "link",
+    "fleet ingest",
+    "workload extract",
+    "fleet sample",
+    "fleet simulate",
+}
+assert set(ARGUMENTS) >= LOOPS
+
 
 def commands() -> Iterator[str]:
     """Yields the names of all commands."""
@@ -160,7 +179,8 @@ def test_every_command_has_its_arguments() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
-@pytest.mark.parametrize("name", ARGUMENTS)  # with a space: with a slow controller
+# With a space: with a slow controller.
+@pytest.mark.parametrize("name", ARGUMENTS if DEEP else [each for each in ARGUMENTS if each in LOOPS])
 def test_ctrl_c_ends_a_command(name: str, inputs: Path, tmp_path: Path) -> None:
     for each in inputs.iterdir():
         (tmp_path / each.name).symlink_to(each)

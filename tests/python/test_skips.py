@@ -40,6 +40,7 @@ def test_a_skip_that_is_not_listed_fails(tmp_path: Path, strict: str, said: str)
         **os.environ,
         "PYTHONPATH": str(Path(__file__).parent),
         "FULLPIPE_NO_SKIP": strict,
+        "PYTEST_ADDOPTS": "",
     }
     command = [
         sys.executable,

@@ -23,7 +23,6 @@ import json
 import math
 import random
 
-
 from fullpipe.metrics import UNTOLD, FlowMetrics
 from fullpipe.results.form import mismatch
 

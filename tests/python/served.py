@@ -82,6 +82,17 @@ def call(
         )
 
 
+def command(
+    *words: object,
+    directory: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    timeout: float = 300,
+) -> subprocess.CompletedProcess[str]:
+    """Runs `fullpipe` with words of any kind, in this process's directory and environment if no others are given."""
+    given = dict(os.environ if environment is None else environment)
+    return call([*map(str, words)], directory or Path.cwd(), given, timeout=timeout)
+
+
 def _text(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read().decode()

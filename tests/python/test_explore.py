@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import fullpipe
+import served
 from browser import WEB, browser, built_engine
 from fullpipe import _core, explore, origin
 from fullpipe._core import Scenario, ScenarioError
@@ -88,9 +89,7 @@ def test_the_engine_has_the_hashes_of_the_command(short: dict[Path, str | None])
     assert json.loads(done.stdout) == {str(file): digest for file, digest in short.items()}
 
 
-def test_the_page_has_the_hashes_of_the_command(
-    page: Path, short: dict[Path, str | None]
-) -> None:
+def test_the_page_has_the_hashes_of_the_command(page: Path, short: dict[Path, str | None]) -> None:
     # The engine has them all, by the test above; a scenario in six shows that the page adds nothing.
     chosen = list(short)[::6]
     command = ["node", str(WEB / "page-hashes.mjs"), browser(), str(page), *map(str, chosen)]
@@ -435,14 +434,7 @@ def test_a_sweep_offers_each_point_and_no_algorithm_that_pages_lack(tmp_path: Pa
     command = "sweep cubic --rate 10mbit --rtt 20ms --duration 5s --buffer 1bdp,2bdp"
     swept = [*command.split(), "--set", "flow.0.cc=cubic,mine:Mine", "--out", "kept"]
     environment = {**os.environ, "NO_COLOR": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "fullpipe", *swept],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = served.command(*swept, directory=tmp_path, environment=environment)
     assert done.returncode == 0, done.stderr
     assert run_program("report", str(tmp_path / "kept")).returncode == 0
     seen = _again(tmp_path / "kept/report.html")

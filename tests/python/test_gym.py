@@ -22,6 +22,7 @@ from pettingzoo.test import parallel_api_test
 
 import fullpipe
 import fullpipe.gym
+import served
 from fullpipe.gym import Action, Declaration, Env, Layer, ParallelEnv, save_policy
 from fullpipe.gym import VectorEnv as Environments
 from fullpipe.runners._quic import Quic
@@ -281,14 +282,11 @@ def test_a_policy_makes_the_run_of_its_environment(tmp_path: Path) -> None:
 
 def test_a_policy_is_an_algorithm_of_commands(tmp_path: Path) -> None:
     file = _saved(tmp_path)
-    command = [sys.executable, "-m", "fullpipe", "compare", f"cubic,policy:{file}", "--json"]
     path = ["--rate", "10mbit", "--rtt", "30ms", "--duration", "4s", "--repeat", "2"]
-    done = subprocess.run([*command, *path], capture_output=True, text=True)
+    done = served.command("compare", f"cubic,policy:{file}", "--json", *path)
     assert done.returncode == 0, done.stderr
     assert f"policy:{file}" in done.stdout
-    done = subprocess.run(
-        [*command[:3], "explain", f"policy:{file}"], capture_output=True, text=True
-    )
+    done = served.command("explain", f"policy:{file}")
     assert "A trained policy" in done.stdout
     wrong = tmp_path / "wrong.json"
     content = json.loads(file.read_text())
@@ -298,9 +296,7 @@ def test_a_policy_is_an_algorithm_of_commands(tmp_path: Path) -> None:
         (wrong, "network.layers.0: weights and bias do not fit"),
         (tmp_path / "none.json", "can't be read"),
     ]:
-        done = subprocess.run(
-            [*command[:3], "run", "--cc", f"policy:{name}"], capture_output=True, text=True
-        )
+        done = served.command("run", "--cc", f"policy:{name}")
         assert done.returncode == 2
         assert words in done.stderr
         assert "fix: " in done.stderr

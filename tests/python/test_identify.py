@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import fullpipe
+import served
 from fullpipe.behavior.observed import LacksError, Observed
 from fullpipe.behavior.source import of_run
 from fullpipe.commands import app
@@ -20,6 +19,7 @@ from fullpipe.identify import train as training
 from fullpipe.identify.features import FEATURES, features
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -118,13 +118,8 @@ def test_without_training_the_error_names_the_command(tmp_path: Path) -> None:
     fullpipe.run(["cubic"], duration="9s", trace="10ms", rate="9mbit").save(tmp_path / "run")
 
     def call(*words: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "fullpipe", "trace", "identify", *map(str, words)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={"XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": "/usr/bin:/bin"},
-        )
+        environment = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": "/usr/bin:/bin"}
+        return served.command("trace", "identify", *words, environment=environment)
 
     done = call(tmp_path / "run", "--json")
     assert done.returncode == 2

@@ -100,8 +100,8 @@ ARGUMENTS = {
 }
 
 # One command for each loop that has an interruption of its own: a run, runs on the core's threads, calls of a class in
-# Python, the cases of a draft, candidates in processes, a program behind a link, readers of logs and of flows, the sampler,
-# and a population.
+# Python, the cases of a draft, candidates in processes, a program behind a link, readers of logs and of flows, the
+# sampler, and a population.
 LOOPS = {
     "run",
     "compare",
@@ -180,7 +180,9 @@ def test_every_command_has_its_arguments() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 # With a space: with a slow controller.
-@pytest.mark.parametrize("name", ARGUMENTS if DEEP else [each for each in ARGUMENTS if each in LOOPS])
+@pytest.mark.parametrize(
+    "name", ARGUMENTS if DEEP else [each for each in ARGUMENTS if each in LOOPS]
+)
 def test_ctrl_c_ends_a_command(name: str, inputs: Path, tmp_path: Path) -> None:
     for each in inputs.iterdir():
         (tmp_path / each.name).symlink_to(each)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import fullpipe
+import served
 from fullpipe.behavior.conditions import CONDITIONS, of_algorithm
 from fullpipe.behavior.judge import judge
 from fullpipe.behavior.rules import Rules
@@ -18,6 +17,7 @@ from fullpipe.behavior.source import of_run
 from fullpipe.verdicts.judged import Verdict
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
     from pathlib import Path
 
@@ -163,12 +163,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _fullpipe(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "fullpipe", "trace", "judge", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return served.command("trace", "judge", *words)
 
 
 def test_a_qlog_over_a_stated_path_is_judged_and_kept_with_a_page(

@@ -16,6 +16,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import fullpipe
+import served
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel runner needs Linux")
 
@@ -102,8 +103,7 @@ def test_many_runs_and_an_expectation(folder: Path) -> None:
         .replace("\n\n[path]", '\nexpect = ["flow.newreno.goodput > 1mbit"]\n\n[path]', 1)
     )
     Path(file).write_text(text)
-    command = [sys.executable, "-m", "fullpipe", "check", file, "--on", "kernel", "--repeat", "2"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = served.command("check", file, "--on", "kernel", "--repeat", "2")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -145,11 +145,7 @@ def test_the_same_flows_arrive_on_sim_and_kernel_and_stand_side_by_side(folder: 
     assert slowdown["flows"]["count"] == kernel["arrived"]
     assert slowdown["flows"]["mean"] > slowdown["srpt"]["mean"] >= 1
     assert "slowdown of" in done.stdout
-    checked = subprocess.run(
-        [sys.executable, "-m", "fullpipe", "check", file, "--on", "kernel", "--repeat", "1"],
-        capture_output=True,
-        text=True,
-    )
+    checked = served.command("check", file, "--on", "kernel", "--repeat", "1")
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert "workload.web.slowdown.p50 < 50" in checked.stdout
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
+import served
 from links import LINK, Linked, captured
 
 if TYPE_CHECKING:
@@ -91,9 +92,7 @@ def test_rate_and_rtt_are_those_of_the_path(link: Link, programs: Path) -> None:
     busy = links.filter(pl.col("queue_packets") > 0)["time"].to_list()
     assert min(sent) - 0.1 <= min(busy)
     assert max(busy) <= max(sent) + 0.2
-    shown = subprocess.run(
-        [sys.executable, "-m", "fullpipe", "report", kept], capture_output=True, text=True
-    )
+    shown = served.command("report", kept)
     assert shown.returncode == 0, shown.stderr
     # Packets of both ends: those sent at one end, minus those dropped, arrive at the other end.
     near, far = (captured(kept / f"{end}.pcapng") for end in ("near", "far"))

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import needs
+import served
 from browser import chromium
 from fullpipe.runners import _uml_boot
 from links import AS_USER, FAR, LINK, Linked, tool
@@ -30,8 +31,7 @@ def test_ping(linked: Linked) -> None:
 def test_a_report_of_a_link_without_flows_says_so(linked: Linked) -> None:
     kept = str(linked.folder / "kept")
     assert linked.link(*PATH, "--out", kept, "--", "true").returncode == 0
-    command = [sys.executable, "-m", "fullpipe", "report", kept]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = served.command("report", kept)
     assert done.returncode == 2
     assert "kept: no flow: nothing was sent over the path\n  fix: " in done.stderr
 

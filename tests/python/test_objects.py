@@ -20,6 +20,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import fullpipe as package
+import served
 from ray_nodes import wait
 
 if TYPE_CHECKING:
@@ -91,14 +92,8 @@ class S3:
         return [name for name in self.names() if "/runs/" in name]
 
     def fullpipe(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "fullpipe", *arguments],
-            cwd=self.home,
-            env={key: value for key, value in {**self.env, **more}.items() if value},
-            capture_output=True,
-            text=True,
-            timeout=100,
-        )
+        environment = {key: value for key, value in {**self.env, **more}.items() if value}
+        return served.command(*arguments, directory=self.home, environment=environment)
 
     @contextmanager
     def begun(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:

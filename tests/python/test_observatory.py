@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import fullpipe
+import served
 from browser import WEB, browser, built_engine
 from fullpipe._core import Scenario
 from fullpipe.batch.spec import SweepSpec
@@ -50,12 +51,7 @@ def values(out: Path) -> pl.DataFrame:
 
 def test_it_has_some_600_cells_and_every_algorithm() -> None:
     assert 580 <= sum(len(each.cells) for each in plan.families()) <= 620
-    listed = subprocess.run(
-        [sys.executable, "-m", "fullpipe", "list", "algorithms"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    listed = served.command("list", "algorithms")
     assert plan.algorithms() == [line.split()[0] for line in listed.stdout.splitlines()]
 
 

@@ -483,14 +483,19 @@ def test_new_refuses_names(fullpipe: Fullpipe, tmp_path: Path) -> None:
     assert "there: no Cargo.toml\n  fix: name the directory of a crate" in no_crate.stderr
 
 
+def quick_builds(patch: pytest.MonkeyPatch) -> None:
+    """Lets cargo build crates without optimization, and fullpipe's crates once for all tests."""
+    patch.setenv("CARGO_TARGET_DIR", str(ROOT / "target/plugins"))
+    patch.setenv("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
+
+
 def test_a_new_crate_builds_keeps_the_contract_and_runs(
     fullpipe: Fullpipe,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    # One target for all builds of this test, which other tests do not use.
-    monkeypatch.setenv("CARGO_TARGET_DIR", str(ROOT / "target/plugins"))
+    quick_builds(monkeypatch)
     assert fullpipe("plugin", "new", "my-aimd").returncode == 0
     code = tmp_path / "my-aimd/src/lib.rs"
     assert len(code.read_text().splitlines()) < 100
@@ -531,7 +536,10 @@ def test_a_new_crate_builds_keeps_the_contract_and_runs(
     assert 'remove panic = "abort" from Cargo.toml' in capfd.readouterr().err
 
 
-def test_the_example_in_the_tree_runs_and_keeps_the_contract(fullpipe: Fullpipe) -> None:
+def test_the_example_in_the_tree_runs_and_keeps_the_contract(
+    fullpipe: Fullpipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick_builds(monkeypatch)
     build(CRATE)  # in this process, which has no limit on time
     crate = str(CRATE)
     checked = fullpipe("plugin", "check", crate, "--sequences", "50")

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import served
 from fullpipe import _core, programs, runners
 from fullpipe.programs import lines
 from links import tool
@@ -75,9 +76,7 @@ def own(folder: Path, sends: str = SENDS, takes: str = TAKES, more: str = "") ->
 
 
 def fullpipe(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*FULLPIPE, *map(str, arguments)], capture_output=True, text=True, timeout=180, check=False
-    )
+    return served.command(*arguments)
 
 
 @cache

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import fullpipe
+import served
 from fullpipe.runners import runner
 from fullpipe.runners._quic import Quic
 
@@ -136,12 +137,7 @@ def test_one_file_on_simulator_kernel_and_quic_gives_one_report(
     links = pl.read_parquet(out / "quic" / "links.parquet")
     assert links.height == 200, "rows of 10 ms"
     assert links["queue_packets"].max() in range(60, 135), "the queue has room for 133"
-    done = subprocess.run(
-        [sys.executable, "-m", "fullpipe", "report", str(out)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = served.command("report", out)
     assert done.returncode == 0, done.stderr
     page = (out / "report.html").read_text()
     for name in metrics:
@@ -290,8 +286,7 @@ def test_what_quic_has_not_got_is_refused_by_name(
 @built
 def test_a_comparison_without_a_path_is_over_the_loopback(tmp_path: Path) -> None:
     size = ["--bytes", "10MB", "--repeat", "2", "--out", str(tmp_path / "kept")]
-    command = [sys.executable, "-m", "fullpipe", "compare", "bbr3", "cubic", "--on", "quic", *size]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = served.command("compare", "bbr3", "cubic", "--on", "quic", *size)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1] == "this machine's loopback; 10MB each, for 600s at most"
     assert (tmp_path / "kept" / "picture.png").is_file()

@@ -9,7 +9,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -18,6 +17,7 @@ import pytest
 
 import fullpipe as library
 import links
+import served
 from browser import WEB, browser
 from conftest import SCENARIO
 from fleet_made import write_fleet
@@ -163,8 +163,7 @@ def _link(here: Path) -> Path:
 
 
 def _command(*words: object) -> None:
-    command = [sys.executable, "-m", "fullpipe", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = served.command(*words)
     assert done.returncode in (0, 1), done.stderr
 
 

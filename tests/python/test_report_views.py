@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import fullpipe as library
 import links
+import served
 from browser import WEB, browser
 from fullpipe.report import write_report
 from fullpipe.view.colors import COLORS
@@ -34,8 +34,7 @@ LINKS = PATH.format("6s") + (
 
 
 def _run(*words: object) -> None:
-    command = [sys.executable, "-m", "fullpipe", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = served.command(*words)
     assert done.returncode == 0, done.stderr
 
 

@@ -6,14 +6,13 @@ import gzip
 import json
 import re
 import struct
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
 import fullpipe as package
+import served
 from fullpipe.report.build import build
 from fullpipe.report.model import Timeline
 
@@ -30,20 +29,11 @@ cc = "cubic"
 """
 
 
-def _fullpipe(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "fullpipe", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def _imported(tmp_path: Path, *files: Path) -> tuple[pl.DataFrame, dict[str, Any]]:
     out = tmp_path / "imported"
-    done = _fullpipe("trace", "import", *files, "--out", out)
+    done = served.command("trace", "import", *files, "--out", out)
     assert done.returncode == 0, done.stderr
-    report = _fullpipe("report", out)
+    report = served.command("report", out)
     assert report.returncode == 0, report.stderr
     return pl.read_parquet(out / "trace.parquet"), json.loads((out / "metrics.json").read_text())
 
@@ -51,7 +41,7 @@ def _imported(tmp_path: Path, *files: Path) -> tuple[pl.DataFrame, dict[str, Any
 def _refused(tmp_path: Path, data: bytes) -> str:
     file = tmp_path / "file"
     file.write_bytes(data)
-    done = _fullpipe("trace", "import", file, "--out", tmp_path / "none")
+    done = served.command("trace", "import", file, "--out", tmp_path / "none")
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "none").exists()
@@ -139,9 +129,9 @@ def test_ss(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["qlog", "sqlog"])
 def test_fullpipes_own_qlog_gives_the_same_series(tmp_path: Path, suffix: str) -> None:
     (tmp_path / "s.toml").write_text(SCENARIO)
-    assert not _fullpipe("run", tmp_path / "s.toml", "--out", tmp_path / "run").returncode
+    assert not served.command("run", tmp_path / "s.toml", "--out", tmp_path / "run").returncode
     file = tmp_path / f"own.{suffix}"
-    assert not _fullpipe("trace", "qlog", tmp_path / "run", file).returncode
+    assert not served.command("trace", "qlog", tmp_path / "run", file).returncode
     trace, metrics = _imported(tmp_path, file)
     run = pl.read_parquet(tmp_path / "run" / "trace.parquet")
     both = run.with_columns(time=(1e6 * pl.col("time")).round()).join(
@@ -163,9 +153,9 @@ def test_fullpipes_own_qlog_gives_the_counts_of_the_run(tmp_path: Path, options:
     """An event packet_sent of it stands for several packets, and none for a retransmission."""
     both = 'duration = "6s"\nmeasure_from = "2s"\n[path]\nrate = "10mbit"\nrtt = "20ms"\nbuffer = "0.5bdp"\n'
     (tmp_path / "s.toml").write_text(f'{both}[[flow]]\ncc = "cubic"\n[[flow]]\ncc = "bbr1"\n')
-    assert not _fullpipe("run", tmp_path / "s.toml", "--out", tmp_path / "run").returncode
+    assert not served.command("run", tmp_path / "s.toml", "--out", tmp_path / "run").returncode
     file, *more = options
-    assert not _fullpipe("trace", "qlog", tmp_path / "run", tmp_path / file, *more).returncode
+    assert not served.command("trace", "qlog", tmp_path / "run", tmp_path / file, *more).returncode
     _, metrics = _imported(tmp_path, tmp_path / file)
     run = json.loads((tmp_path / "run" / "metrics.json").read_text())
     wanted = {each["name"]: each for each in run["flows"]}

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from test_trace_import import _capture, _fullpipe, _imported
+import served
+from test_trace_import import _capture, _imported
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -192,7 +193,7 @@ def test_what_a_file_does_not_tell_is_missing_and_not_zero(tmp_path: Path) -> No
     for name in ("sent", "retransmits", "loss_fraction", "drops", "marks", "ack_drops", "frames"):
         assert flow[name] is None, name
     page = tmp_path / "page"
-    done = _fullpipe("report", tmp_path / "imported", "--format", "md", "--out", page)
+    done = served.command("report", tmp_path / "imported", "--format", "md", "--out", page)
     assert done.returncode == 0, done.stderr
     text = (page / "report.md").read_text()
     (row,) = [line for line in text.splitlines() if line.startswith("| TCP download")]
@@ -376,7 +377,7 @@ def test_udp_of_iperf3_has_its_losses(tmp_path: Path) -> None:
 
 def test_a_capture_without_packets_of_flows_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(_capture([(0.0, b"\x60" + bytes(60))]))
-    done = _fullpipe("trace", "import", tmp_path / "a", "--out", tmp_path / "none")
+    done = served.command("trace", "import", tmp_path / "a", "--out", tmp_path / "none")
     assert (done.returncode, "no flow" in done.stderr) == (2, True)
 
 
@@ -506,5 +507,5 @@ def test_a_cut_qlog_has_its_whole_events(tmp_path: Path, left: int) -> None:
     assert trace["cwnd"].to_list()[0] == 14_000
     assert "cut off" in metrics["warnings"][0]
     (tmp_path / "b").write_text(text[:20])
-    done = _fullpipe("trace", "import", tmp_path / "b", "--out", tmp_path / "none")
+    done = served.command("trace", "import", tmp_path / "b", "--out", tmp_path / "none")
     assert (done.returncode, "damaged" in done.stderr) == (2, True)

@@ -4,7 +4,7 @@
     tools/flaky.py .venv/bin/cargo-nextest nextest run [OPTION ...]
     tools/flaky.py count
 
-One test that lost a race must not cost a whole run, but it is a defect to mend. `count` prints the flaky tests of all
+One test that lost a race must not cost a whole run, but it is a defect. `count` prints the flaky tests of all
 runs, and exits with 1 if there are more than two: then the machine or the change is at fault, not chance.
 """
 

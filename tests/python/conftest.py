@@ -108,9 +108,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what has passed."""
+    """Leaves out the tests that passed."""
     if config.getoption("rest"):
-        passed = set(config.cache.get(_PASSED, []) if config.cache else [])
+        passed = set(config.cache.get(_PASSED, []))
         left_out = [item for item in items if item.nodeid in passed]
         items[:] = [item for item in items if item.nodeid not in passed]
         config.hook.pytest_deselected(items=left_out)
@@ -150,7 +150,9 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """Keeps which tests passed; prints a line about skipped ones, and the command that runs them."""
-    if config.cache and not config.getoption("rest") and not config.getoption("lf"):
+    if config.pluginmanager.hasplugin("cacheprovider") and not (
+        config.getoption("rest") or config.getoption("lf")
+    ):
         passed = [report.nodeid for report in terminalreporter.stats.get("passed", [])]
         config.cache.set(_PASSED, passed)
     reasons = [_reason(report) for report in terminalreporter.stats.get("skipped", [])]

@@ -1,4 +1,4 @@
-"""How deep tests go whose depth is a number: FULLPIPE_DEEP=1, as `make deep` has it, is the depth of a release."""
+"""Depth of the tests that have a number of cases: with FULLPIPE_DEEP=1, as in `make deep`, that of a release."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def mine(request: pytest.FixtureRequest) -> Iterator[Scorer]:
 
 @pytest.fixture
 def as_user() -> Iterator[Scorer]:
-    """For tests of time, of which a user's candidate has as much as root's."""
+    """A candidate of a user, for tests of its time, which is as long as that of root's."""
     with scorer("user") as found:
         yield found
 

@@ -27,6 +27,55 @@ def test_that_runs(): pass
 """
 
 
+# A test that is skipped until a file is there, one that passes, and one that appears with the file.
+LATER = """
+from pathlib import Path
+import pytest
+
+INSTALLED = Path(__file__).with_name("installed").exists()
+
+@pytest.mark.skipif(not INSTALLED, reason="Ray is not installed")
+def test_that_waits(): pass
+
+def test_that_passes(): pass
+
+@pytest.mark.parametrize("number", range(2 if INSTALLED else 1))
+def test_of_each(number): pass
+"""
+
+
+def test_the_rest_is_what_did_not_pass(tmp_path: Path) -> None:
+    file = tmp_path / "test_it.py"
+    file.write_text(LATER)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(__file__).parent),
+        "FULLPIPE_NO_SKIP": "",
+        "PYTEST_ADDOPTS": "",
+    }
+    command = [sys.executable, "-m", "pytest", "-p", "conftest", "--rootdir", str(tmp_path)]
+
+    def run(*more: str) -> str:
+        words = [*command, "-n", "2", "-c", os.devnull, "-v", str(file), *more]
+        done = subprocess.run(
+            words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    assert "2 passed, 1 skipped" in run()
+    (tmp_path / "installed").touch()
+    for _ in range(2):  # what passes then is no part of the list
+        rest = run("--rest")
+        assert "2 passed" in rest
+        assert "test_that_waits" in rest
+        assert "test_of_each[1]" in rest
+        assert "test_that_passes" not in rest
+    run("--last-failed")
+    assert "2 passed" in run("--rest")
+    assert "4 passed" in run()
+
+
 @pytest.mark.parametrize(
     ("strict", "said"),
     [("1", "1 failed, 1 passed, 1 skipped, 1 error"), ("", "1 passed, 3 skipped")],

@@ -32,7 +32,7 @@ pub const TARGETS: [(&str, Check); 11] = [
     ("traces", |bytes| made(bytes, traces::check)),
 ];
 
-/// Makes a value from bytes as `fuzz_target!` does, so that kept inputs stay what they are.
+/// Makes a value from bytes as `fuzz_target!` does, so that kept inputs keep their meaning.
 fn made<'a, T: Arbitrary<'a>>(bytes: &'a [u8], check: fn(T)) {
     if bytes.len() < T::size_hint(0).0 {
         return;

@@ -73,6 +73,19 @@ target/tools/bin/uv:
 	target/tools/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 # Builds the tests and the extension in parallel, since linking keeps only one core busy.
+# The core: scenarios, runs, metrics, checks and the command. Tests of other parts: CONTRIBUTING.md.
+QUICK := api architecture check cli controller_errors controllers explain help metrics origin queues slowdown stats suites \
+	table topology why workloads
+
+quick: setup-dev $(READY_RUST) ## run the lints that take seconds and the tests of the core: 90 seconds after the build
+	cargo fmt --all --check
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --quiet --check
+	$(BIN)/typos
+	$(BIN)/python tools/prose.py lint
+	$(NEXTEST) --profile quick
+	$(BIN)/pytest --quiet $(QUICK:%=tests/python/test_%.py)
+
 test: ## run all tests that need no further installation
 	$(MAKE) --jobs=2 test-rust setup-dev
 	$(MAKE) test-python
@@ -107,7 +120,7 @@ test-rest-python: ## run the tests that `make test-python` skipped
 	$(MAKE) wheel WHEEL=linux QUIC_PROFILE=ci KERNEL_PROFILE=ci
 	FULLPIPE_NO_SKIP=1 $(PYTEST) --rest
 
-DEEP := tests/python/test_damage.py tests/python/test_faults.py tests/python/test_interrupt.py
+DEEP := tests/python/test_damage.py tests/python/test_faults.py tests/python/test_interrupt.py tests/python/test_evaluate_stack.py
 
 deep: setup-dev ## run the tests whose depth is a number with that of a release
 	FULLPIPE_DEEP=1 $(BIN)/pytest $(DEEP)

@@ -208,8 +208,8 @@ def test_ctrl_c_ends_a_command(name: str, inputs: Path, tmp_path: Path) -> None:
         finally:
             process.kill()
     print(f"{name}: {took:.2f} s; {said.strip()}")
-    if process.returncode == 0 and took < AT_ITS_END_S:
-        return  # its work was done when the signal came
+    if process.returncode in (0, -signal.SIGINT) and took < AT_ITS_END_S:
+        return  # its work was done when the signal came, or the interpreter had already let go of its handler
     assert process.returncode == 130
     assert took < WITHIN_S
     assert "interrupted" in said or name == "link"  # which prints its report

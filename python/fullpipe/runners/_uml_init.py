@@ -89,6 +89,10 @@ def main(work: Path) -> None:
             (directory / "done").write_text("")
         except Exception:
             (directory / "failed").write_text(traceback.format_exc())
+        # The last run's nodes end with this kernel.
+        if "topology" in run and run is not batch["runs"][-1]:
+            for node in run["topology"]["nodes"]:
+                subprocess.run(["ip", "netns", "delete", node], check=False)
 
 
 def _run_inside(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
@@ -124,41 +128,35 @@ def _run(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
     nodes: list[str] = run["topology"]["nodes"]
     plan = directory / "plan.json"
     _join(run["topology"])
-    try:
-        for node in nodes:
-            _batch(
-                "tc", [" ".join(words) for at, words in run["topology"]["tc"] if at == node], node
-            )
+    for node in nodes:
+        _batch("tc", [" ".join(words) for at, words in run["topology"]["tc"] if at == node], node)
 
-        def start(node: str, *words: str, out: str) -> _Agent:
-            return _Agent(core, node, [*words, str(directory / out)])
+    def start(node: str, *words: str, out: str) -> _Agent:
+        return _Agent(core, node, [*words, str(directory / out)])
 
-        receiver = start("receiver", "receive", str(plan), out="receive")
-        # The tap behind the router's queue sees a packet when the queue has released it.
-        taps = [
-            start("sender", "tap", "east", out="tap-sender"),
-            start("router", "tap", "west", out="tap-in"),
-            start("router", "tap", "east", out="tap-out"),
-        ]
-        if "ack-loss" in nodes:
-            taps.append(start("ack-loss", "tap", "east", out="tap-acks"))
-        time.sleep(_READY_S)
-        if run["probe"]:
-            _probe(run["topology"]["first_port"])
-        sender = start("sender", "send", str(plan), out="send")
-        sender.wait(lambda elapsed: (directory / "elapsed").write_text(str(elapsed)))
-        receiver.wait()
-        if run["probe"]:
-            _save_probe(directory / "probe")
-        for tap in taps:
-            os.kill(tap.process, signal.SIGTERM)
-            tap.wait()
-        with (directory / "tc").open("wb") as out:
-            for node in nodes:
-                subprocess.run(["tc", "-netns", node, "-s", "qdisc"], stdout=out, check=False)
-    finally:
+    receiver = start("receiver", "receive", str(plan), out="receive")
+    # The tap behind the router's queue sees a packet when the queue has released it.
+    taps = [
+        start("sender", "tap", "east", out="tap-sender"),
+        start("router", "tap", "west", out="tap-in"),
+        start("router", "tap", "east", out="tap-out"),
+    ]
+    if "ack-loss" in nodes:
+        taps.append(start("ack-loss", "tap", "east", out="tap-acks"))
+    time.sleep(_READY_S)
+    if run["probe"]:
+        _probe(run["topology"]["first_port"])
+    sender = start("sender", "send", str(plan), out="send")
+    sender.wait(lambda elapsed: (directory / "elapsed").write_text(str(elapsed)))
+    receiver.wait()
+    if run["probe"]:
+        _save_probe(directory / "probe")
+    for tap in taps:
+        os.kill(tap.process, signal.SIGTERM)
+        tap.wait()
+    with (directory / "tc").open("wb") as out:
         for node in nodes:
-            subprocess.run(["ip", "netns", "delete", node], check=False)
+            subprocess.run(["tc", "-netns", node, "-s", "qdisc"], stdout=out, check=False)
 
 
 def _probe(port: int) -> None:

@@ -21,7 +21,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run extra docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all test-rest test-rest-rust test-rest-python deep quick quic test-quic test-quic-rust libelf kernel test-kernel-rust kernel-qemu kernel-guest wheel lint lint-rust lint-python lint-prose lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots bpf clean
+.PHONY: help run extra docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all test-rest test-rest-rust test-rest-python repeat deep quick quic test-quic test-quic-rust libelf kernel test-kernel-rust kernel-qemu kernel-guest wheel lint lint-rust lint-python lint-prose lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots bpf clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -119,6 +119,15 @@ test-rest-python: ## run the tests that `make test-python` skipped
 	$(MAKE) oracle wasm
 	$(MAKE) wheel WHEEL=linux QUIC_PROFILE=ci KERNEL_PROFILE=ci
 	FULLPIPE_NO_SKIP=1 $(PYTEST) --rest
+
+# Real time, signals, browsers or random draws decide these.
+RACY := attack canned cluster compare explore explore_edit fleet_ingest fleet_sample interrupt kernel link link_cc link_confined \
+	link_live link_packets link_programs objects population programs ray report_browser report_views reproduce_on run_lines score \
+	score_contained sweep sweep_on sweep_until terminal uml workload
+REPEAT ?= 20
+
+repeat: setup-dev ## run the tests that could fail by chance REPEAT=20 times
+	for round in $$(seq $(REPEAT)); do $(BIN)/pytest --quiet $(RACY:%=tests/python/test_%.py) || exit 1; done
 
 DEEP := tests/python/test_damage.py tests/python/test_faults.py tests/python/test_interrupt.py tests/python/test_evaluate_stack.py
 

@@ -129,10 +129,12 @@ REPEAT ?= 20
 repeat: setup-dev ## run the tests that could fail by chance REPEAT=20 times
 	for round in $$(seq $(REPEAT)); do $(BIN)/pytest --quiet $(RACY:%=tests/python/test_%.py) || exit 1; done
 
-DEEP := tests/python/test_damage.py tests/python/test_faults.py tests/python/test_interrupt.py tests/python/test_evaluate_stack.py
+DEEP := tests/python/test_damage.py tests/python/test_faults.py tests/python/test_interrupt.py tests/python/test_evaluate_stack.py \
+	tests/python/test_differential.py tests/python/test_explore.py
 
-deep: setup-dev ## run the tests whose depth is a number with that of a release
-	FULLPIPE_DEEP=1 $(BIN)/pytest $(DEEP)
+# A skipped test is a failure here, too.
+deep: apt browser nginx setup-all oracle wasm ## run the tests whose depth is a number with that of a release
+	FULLPIPE_NO_SKIP=1 FULLPIPE_DEEP=1 $(BIN)/pytest $(DEEP)
 
 oracle: ## build user-mode Linux, for Linux's TCP in simulated time (--on uml): 6 minutes, into the user's cache
 	oracle/build

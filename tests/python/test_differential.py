@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import needs
+from depth import DEEP
 from fullpipe.errors import RunnerError
 from fullpipe.runners import _uml_boot, uml
 from fullpipe.runners.sim import RUNNER as SIMULATOR
@@ -311,9 +312,12 @@ def test_a_kernel_without_tracepoints_is_refused_before_anything_runs(
 
 @needs.UML
 def test_drawn_scenarios_run_on_both_and_each_miss_has_its_command(tmp_path: Path) -> None:
-    outcome = command.outcome_of(2, seed=7, hours=0.05, acks=0, seeds=2, out=tmp_path / "random")
+    count = 5 if DEEP else 2
+    outcome = command.outcome_of(
+        count, seed=7, hours=0.05, acks=0, seeds=count, out=tmp_path / "random"
+    )
     assert not outcome.failed
-    assert len(outcome.compared) == 2
+    assert len(outcome.compared) == count
     for each in outcome.compared:
         if not each.met:
             print(f"{words.missed(each)}: {outcome.command(each.drawn.name)}")

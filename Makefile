@@ -130,7 +130,7 @@ repeat: setup-dev ## run the tests that could fail by chance REPEAT=20 times
 	for round in $$(seq $(REPEAT)); do $(BIN)/pytest --quiet $(RACY:%=tests/python/test_%.py) || exit 1; done
 
 DEEP := tests/python/test_damage.py tests/python/test_faults.py tests/python/test_interrupt.py tests/python/test_evaluate_stack.py \
-	tests/python/test_differential.py tests/python/test_explore.py
+	tests/python/test_differential.py tests/python/test_explore.py tests/python/test_site.py
 
 # A skipped test is a failure here, too.
 deep: apt browser nginx setup-all oracle wasm ## run the tests whose depth is a number with that of a release
@@ -260,7 +260,7 @@ lint: lint-rust lint-python ## run rustfmt, clippy, rustdoc, ruff and mypy; chec
 # In the tests' profile, so that scripts and macros of the crates' builds are compiled once for both.
 lint-rust: libelf
 	cargo fmt --all --check
-	$(KERNEL_ENV) cargo clippy --locked --profile ci --workspace --all-targets -- --deny warnings
+	$(KERNEL_ENV) cargo clippy --locked --profile ci --workspace --features fullpipe-benches/criterion --all-targets -- --deny warnings
 	$(KERNEL_ENV) RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --locked --profile ci --no-deps --workspace
 
 lint-python: setup-dev lint-prose lint-web
@@ -291,7 +291,7 @@ lint-web:
 	else echo "web: not linted; run make browser to install the linter"; fi
 
 bench-smoke: ## check that the benchmarks run, not their speed
-	cargo bench --package fullpipe-benches -- --test
+	cargo bench --package fullpipe-benches --features criterion -- --test
 
 bench-instructions: ## count instructions per packet (callgrind) and compare with benches/instructions.txt
 	@command -v valgrind > /dev/null || $(MAKE) apt

@@ -1,7 +1,7 @@
 //! Criterion benchmark of the runs in `docs/evidence/performance.md`: one second of virtual time each, per
 //! data packet.
 //!
-//! `cargo bench -p fullpipe-benches --bench engine`
+//! `cargo bench -p fullpipe-benches -F criterion --bench engine`
 
 use cases::CASES;
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};

@@ -4,7 +4,7 @@
 //! `on_ack` is that call alone. `ack` is everything that follows from an ACK: the call, the packets
 //! that it releases, and the decision after each. Times are per ACK, which covers two packets.
 //!
-//! `cargo bench -p fullpipe-benches --bench on_ack`
+//! `cargo bench -p fullpipe-benches -F criterion --bench on_ack`
 
 use std::cell::RefCell;
 use std::hint::black_box;

@@ -1,7 +1,7 @@
 //! Criterion benchmark of the queues alone: enqueues and dequeues packets of a hundred flows, with
 //! fifty packets waiting.
 //!
-//! `cargo bench -p fullpipe-benches --bench queues`
+//! `cargo bench -p fullpipe-benches -F criterion --bench queues`
 
 use std::hint::black_box;
 

@@ -1,8 +1,8 @@
-"""Builds the documentation's site: `make docs` writes it to target/site.
+"""Builds the documentation's site: `make docs` writes it to target/site. Arguments are the scenarios of the gallery.
 
 1. Copies `docs/` and the project's own pages to a staging directory. A link to a source file becomes a link to a copy.
-2. Runs every scenario of `scenarios/` and adds the gallery: a page with all pictures, and a wall of them on the front
-   page.
+2. Runs the scenarios, by default every one of `scenarios/`, and adds the gallery: a page with all pictures, and a wall
+   of them on the front page.
 3. Adds the page of `fullpipe explore`, and shows it where a page has `<!-- explore: SCENARIO -->`. SCENARIO is one of
    `scenarios/`, or a file that the page itself shows; the page's own scenario without it.
 4. Orders the navigation as `docs/index.md` and the sections' `index.md` link to the pages, and calls Zensical, which
@@ -131,9 +131,9 @@ def _inline(found: re.Match[str], text: str, page: Path) -> str:
     )
 
 
-def gallery(live: bool) -> None:
-    """Every scenario with words, command, picture and numbers; the front page gets its wall."""
-    shown = entries(ROOT / "scenarios")
+def gallery(live: bool, files: list[Path]) -> None:
+    """Each scenario with words, command, picture and numbers; the front page gets its wall."""
+    shown = entries(files)
     pictures = STAGE / "docs/gallery"
     pictures.mkdir()
     for entry in shown:
@@ -270,13 +270,14 @@ def localize() -> None:
                 sys.exit(f"{page.relative_to(SITE)} would request {url}")
 
 
-def main() -> None:
+def main(scenarios: list[str]) -> None:
     stage()
-    gallery(live=explore())
+    files = [Path(each) for each in scenarios] or sorted((ROOT / "scenarios").glob("*.toml"))
+    gallery(explore(), files)
     build()
     localize()
     print(SITE.relative_to(ROOT) / "index.html")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

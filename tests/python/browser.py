@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import shutil
 import subprocess
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
 from fullpipe.explore.page import ENGINE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 
 WEB = Path(__file__).parents[2] / "web"
 
@@ -47,10 +54,40 @@ def browser() -> str:
 
 
 def observed(script: str, *arguments: str | Path) -> dict[str, Any]:
-    """Returns what a script of web/ observed on a page in a browser, which has no errors of its own."""
+    """Returns what a script of web/ observed on a page in a browser, which has no errors of its own.
+
+    The script is called once in a run of the tests.
+    """
     command = ["node", str(WEB / script), browser(), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    assert found["errors"] == []
-    return found
+
+    def observe() -> dict[str, Any]:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        assert found["errors"] == []
+        return found
+
+    return once(script, observe)
+
+
+def once(name: str, observe: Callable[[], T]) -> T:
+    """Returns what the first worker of this run of the tests observed: the others wait for it.
+
+    Args:
+        name: What is observed; it names a file of `target/once`.
+        observe: Returns what JSON can hold.
+    """
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"{os.getpid()}")
+    file = WEB.parent / "target/once" / f"{name}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a+", encoding="utf-8") as kept:
+        fcntl.flock(kept, fcntl.LOCK_EX)
+        kept.seek(0)
+        of, _, there = kept.read().partition("\n")
+        if of == run:
+            observed: T = json.loads(there)
+            return observed
+        observed = observe()
+        kept.truncate(0)
+        kept.write(f"{run}\n{json.dumps(observed)}")
+        return observed

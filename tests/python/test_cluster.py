@@ -135,7 +135,7 @@ def test_a_worker_a_node_and_the_head_are_killed_and_no_row_is_lost(
         wait(lambda: finished() > before)
 
         # The head: the command ends with an error.
-        common = finished() // 3 + 20
+        common = min(finished() // 3 + 20, 100)
         cluster[0].kill()
         killed = time.monotonic()
         _, said = sweep.communicate(timeout=50)

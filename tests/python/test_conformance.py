@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +14,8 @@ import fullpipe as package
 from conftest import interrupt
 from fullpipe import _core
 from fullpipe.conformance import conformance, markdown, records, sums
+from fullpipe.report.build import build
+from fullpipe.report.model import Code, Table, Timeline
 from fullpipe.results.sums import is_whole_directory
 
 if TYPE_CHECKING:
@@ -94,10 +98,18 @@ def test_every_line_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, verdicts)) <= 80
 
 
-def test_what_is_kept_can_be_run_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    conformance("bbr1", out=tmp_path / "kept")
-    assert " of 22 cases met" in capsys.readouterr().out
-    kept = tmp_path / "kept"
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A kept suite, with what it printed in `said`."""
+    folder: Path = tmp_path_factory.mktemp("suite") / "kept"
+    said = io.StringIO()
+    with redirect_stdout(said):
+        conformance("bbr1", out=folder)
+    assert " of 22 cases met" in said.getvalue()
+    return folder
+
+
+def test_what_is_kept_can_be_run_again(kept: Path) -> None:
     assert {"table.md", "table.json", "A.01", "A.04-half", "A.04-tenth", "A.22"} <= {
         p.name for p in kept.iterdir()
     }
@@ -111,6 +123,27 @@ def test_what_is_kept_can_be_run_again(tmp_path: Path, capsys: pytest.CaptureFix
         == "A.12 Achieving expected Startup bandwidth on a link with aggregation"
     )
     assert again.scenario.flows == [("bbr1", "bbr1")]
+
+
+def test_a_report_has_each_condition_with_its_reason_and_each_run(kept: Path) -> None:
+    report = build(kept)
+    assert report.title == "bbr1: draft-ietf-ccwg-bbr-06, Appendix A"
+    conditions = json.loads((kept / "table.json").read_text(encoding="utf-8"))
+    sections = {section.title: section.blocks for section in report.sections}
+    (results,) = (each for each in sections["Published and our values"] if isinstance(each, Table))
+    assert [(row[0], row[2]) for row in results.rows] == [
+        (each["case"], each["because"]) for each in conditions
+    ]
+    verdicts = {str(row[5]).split()[1] for row in results.rows}
+    assert verdicts == {"met", "missed", "report", "skipped"}
+    runs = sorted(file.name for file in kept.iterdir() if file.is_dir())
+    (seeds,) = (each for each in sections["Scenarios and seeds"] if isinstance(each, Table))
+    assert [str(row[1]).split()[0] for row in seeds.rows] == runs
+    command = seeds.rows[0][3]
+    assert isinstance(command, Code)
+    assert command.text == f"fullpipe run {kept}/{runs[0]}/resolved.toml --seed 1"
+    (over_time,) = (each for each in sections["Over time"] if isinstance(each, Timeline))
+    assert len(over_time.runs) == len(runs)
 
 
 @pytest.mark.parametrize(

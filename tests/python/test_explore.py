@@ -15,7 +15,7 @@ import pytest
 
 import fullpipe
 import served
-from browser import WEB, browser, built_engine
+from browser import WEB, browser, built_engine, observed
 from depth import DEEP
 from fullpipe import _core, explore, origin
 from fullpipe._core import Scenario, ScenarioError
@@ -51,11 +51,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def seen(page: Path) -> dict[str, Any]:
     """Observations on the page in a browser; see web/explore.mjs."""
-    command = ["node", str(WEB / "explore.mjs"), browser(), str(page), str(page.parent / "look")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return observed("explore.mjs", page, page.parent / "look")
 
 
 def _hash(text: str, interval: str) -> str | None:

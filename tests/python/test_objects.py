@@ -16,6 +16,7 @@ import urllib.request
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
@@ -166,11 +167,15 @@ def test_a_killed_sweep_goes_on_from_the_store_and_no_partial_object_is_ever_see
     assert {*s3.shards()} >= kept.keys() - {first, last}
     assert not [name for name in s3.names() if "/." in name], "the lease is gone"
 
-    here = s3.fullpipe(*SWEEP, f"--repeat={repeat}", "--out=here")
-    assert here.returncode == 0, here.stderr
-    in_store, local = package.Sweep(URL), package.Sweep(tmp_path / "here")
-    assert in_store.frame()["seed"].n_unique() == repeat
-    assert_frame_equal(in_store.frame(), local.frame())
+    in_store = package.Sweep(URL)
+    rows = in_store.frame()
+    assert rows["seed"].to_list() == list(range(1, repeat + 1))
+    # The seeds of both objects that were no good, and of the runs that were added.
+    for seed in (1, int(last.rpartition("/")[2].split("-")[0]), repeat - 19):
+        here = s3.fullpipe(*SWEEP, f"--seed={seed}", "--repeat=20", f"--out=here-{seed}")
+        assert here.returncode == 0, here.stderr
+        local = package.Sweep(tmp_path / f"here-{seed}").frame()
+        assert_frame_equal(rows.filter(pl.col("seed").is_between(seed, seed + 19)), local)
     assert in_store.replay(0, 3) == f"fullpipe run {URL} --point 0 --seed 3"
     assert s3.fullpipe("report", URL, "--out=page.html").returncode == 0
     replayed = s3.fullpipe("run", URL, "--point=0", "--seed=3", "--json")

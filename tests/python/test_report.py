@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 
 import fullpipe
 from conftest import SCENARIO
-from fullpipe.conformance import conformance
 from fullpipe.report import Form, write_report
 from fullpipe.report.build import build
 from fullpipe.report.colors import COLORS, own_looks
@@ -307,31 +306,6 @@ def test_a_reproduced_study_has_published_beside_ours(fullpipe: Fullpipe, tmp_pa
     command = _table(report, "Scenarios and seeds").rows[0][3]
     assert isinstance(command, Code)
     assert fullpipe(*command.text.split()[1:]).returncode == 0
-
-
-def test_a_conformance_suite_has_each_condition_with_its_reason_and_each_run(
-    tmp_path: Path,
-) -> None:
-    kept = tmp_path / "kept"
-    conformance("bbr1", out=kept, as_json=True)
-    report = build(kept)
-    assert report.title == "bbr1: draft-ietf-ccwg-bbr-06, Appendix A"
-    conditions = json.loads((kept / "table.json").read_text(encoding="utf-8"))
-    rows = _table(report, "Published and our values").rows
-    assert [(row[0], row[2]) for row in rows] == [
-        (each["case"], each["because"]) for each in conditions
-    ]
-    assert {str(row[5]).split()[1] for row in rows} == {"met", "missed", "report", "skipped"}
-    runs = sorted(file.name for file in kept.iterdir() if file.is_dir())
-    commands = _table(report, "Scenarios and seeds").rows
-    assert [str(row[1]).split()[0] for row in commands] == runs
-    command = commands[0][3]
-    assert isinstance(command, Code)
-    assert command.text == f"fullpipe run {kept}/{runs[0]}/resolved.toml --seed 1"
-    (over_time,) = (
-        block for block in _section(report, "Over time").blocks if isinstance(block, Timeline)
-    )
-    assert len(over_time.runs) == len(runs)
 
 
 @pytest.mark.parametrize("form", [Form.MD, Form.PDF, Form.PNG])

@@ -125,4 +125,4 @@ def _explorer(
 def _gallery() -> str:
     from fullpipe import gallery, origin
 
-    return gallery.page(gallery.entries(origin.SCENARIOS))
+    return gallery.page(gallery.entries(origin.packaged()))

@@ -71,11 +71,11 @@ def observed(script: str, *arguments: str | Path) -> dict[str, Any]:
 
 
 def once(name: str, observe: Callable[[], T]) -> T:
-    """Returns what the first worker of this run of the tests observed: the others wait for it.
+    """Returns the observation of the first worker of this run of the tests: the others wait for it.
 
     Args:
-        name: What is observed; it names a file of `target/once`.
-        observe: Returns what JSON can hold.
+        name: The name of the file in `target/once` that keeps it.
+        observe: Makes the observation, of values for JSON.
     """
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"{os.getpid()}")
     file = WEB.parent / "target/once" / f"{name}.json"

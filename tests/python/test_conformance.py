@@ -100,7 +100,7 @@ def test_every_line_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A kept suite, with what it printed in `said`."""
+    """A kept suite."""
     folder: Path = tmp_path_factory.mktemp("suite") / "kept"
     said = io.StringIO()
     with redirect_stdout(said):

@@ -131,9 +131,10 @@ impl Control {
                 next = self.take(law, now, &mut pop);
             }
             self.dropping = true;
-            // §5.5: the count resumes at the drops added last time, if dropping ended recently.
+            // §5.5: the count resumes at the drops added last time, if dropping ended recently. Before the
+            // first time it did not: Linux' `drop_next` is 0 then, and its clock runs since boot.
             let drops = self.count.wrapping_sub(self.last_count);
-            let recent = now.since(self.drop_next) < law.interval * 16;
+            let recent = self.last_count > 0 && now.since(self.drop_next) < law.interval * 16;
             (self.count, self.root) = if drops > 1 && recent {
                 (drops, self.root.step(drops))
             } else {

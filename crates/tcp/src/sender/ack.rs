@@ -468,8 +468,10 @@ impl<C: Controller> Sender<C> {
     fn deliver(&mut self, seq: u64, delivery: &mut Delivery) {
         let sent = *self.window.get(seq);
         if sent.state == State::Sacked {
+            let size = Bytes::new(u64::from(sent.size));
             self.sacked -= 1;
-            delivery.cumulative += Bytes::new(u64::from(sent.size));
+            self.sacked_bytes -= size;
+            delivery.cumulative += size;
         } else {
             self.count(seq, sent, delivery);
         }
@@ -488,6 +490,7 @@ impl<C: Controller> Sender<C> {
                 self.count(seq, sent, delivery);
                 self.window.get_mut(seq).sack();
                 self.sacked += 1;
+                self.sacked_bytes += Bytes::new(u64::from(sent.size));
                 seq += 1;
             }
         }

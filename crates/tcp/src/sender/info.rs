@@ -16,7 +16,7 @@ pub struct Info {
     pub sent: u64,
     /// Retransmissions.
     pub retransmitted: u64,
-    /// Cumulatively acknowledged data; too little by up to a segment while a short segment is SACKed.
+    /// Cumulatively acknowledged data.
     pub acked: Bytes,
     /// Segments sent and not cumulatively acknowledged: `tcpi_unacked`.
     pub unacked: u64,
@@ -36,9 +36,7 @@ impl<C: Controller> Sender<C> {
     /// Returns [`Info::acked`].
     #[inline]
     pub fn acked(&self) -> Bytes {
-        // A SACKed segment counts as full: only the last one of a message may be shorter.
-        let sacked = self.conn.smss * self.sacked;
-        self.conn.delivered.saturating_sub(sacked)
+        self.conn.delivered - self.sacked_bytes
     }
 
     /// Returns the sender's current state.

@@ -106,6 +106,8 @@ pub struct Sender<C> {
     /// Segments between `una` and `next` that are SACKed, and that are lost and not retransmitted.
     sacked: u64,
     lost: u64,
+    /// Payload of the SACKed ones.
+    sacked_bytes: Bytes,
     /// The lost segments, lowest first (RFC 6675 NextSeg); may contain segments that are no longer
     /// lost.
     to_retransmit: BinaryHeap<Reverse<u64>>,
@@ -188,6 +190,7 @@ impl<C: Controller> Sender<C> {
             rtt: RttEstimator::new(),
             rack: Rack::new(),
             sacked: 0,
+            sacked_bytes: Bytes::ZERO,
             lost: 0,
             to_retransmit,
             judged: 0,

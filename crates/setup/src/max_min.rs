@@ -19,7 +19,7 @@ const NO_DEMAND: f64 = f64::INFINITY;
 ///
 /// The fair rate of a flow is a mean over stretches of time in which the same flows are active,
 /// weighted by their lengths. In each stretch, the capacity of a link is its mean rate, counted in
-/// payload of the first flow's full packets, and unresponsive flows are served first. A flow with
+/// payload of the largest full packets, and unresponsive flows are served first. A flow with
 /// smaller packets has the same rate with headers, so less payload.
 ///
 /// The share stays `None` for an unresponsive flow, a flow that was never active, and a flow with a
@@ -74,7 +74,7 @@ fn fair_rates(scenario: &Scenario, active: &[(Time, Time)]) -> Option<Vec<f64>> 
         changes[place(*from)].push((*kind, 1));
         changes[place(*to)].push((*kind, -1));
     }
-    let share = |flow: &Flow| payload(flow) / payload(&scenario.flows[0]);
+    let share = |flow: &Flow| payload(flow) / largest_payload(&scenario.flows);
     let mut counts = vec![0_i64; kinds.len()];
     // For each kind, the integral of its rate from the start to the end of each stretch.
     let mut areas = vec![vec![0.0]; kinds.len()];
@@ -175,7 +175,7 @@ fn differing<T: PartialEq + Copy>(
 fn capacity(scenario: &Scenario, number: usize, times: &[Time]) -> Vec<f64> {
     let mut shapers = elements::shapers(scenario, number);
     let mut policers = elements::policers(scenario, number);
-    let payload = payload(&scenario.flows[0]);
+    let payload = largest_payload(&scenario.flows);
     elements::transmitter(scenario, number)
         .mean_rates(times)
         .iter()
@@ -186,6 +186,11 @@ fn capacity(scenario: &Scenario, number: usize, times: &[Time]) -> Vec<f64> {
             (*rate).min(shaped).min(policed).as_f64() * payload
         })
         .collect()
+}
+
+/// Returns the largest share of payload in the flows' full packets, which doesn't depend on their order.
+fn largest_payload(flows: &[Flow]) -> f64 {
+    flows.iter().map(payload).fold(0.0, f64::max)
 }
 
 /// Returns the share of payload in a flow's full packets.

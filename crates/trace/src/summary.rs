@@ -99,6 +99,9 @@ pub fn jain(rates: &[f64]) -> Option<f64> {
     if rates.is_empty() {
         return None;
     }
+    // In one order, so that the last bit doesn't depend on the order of the flows.
+    let mut rates = rates.to_vec();
+    rates.sort_unstable_by(f64::total_cmp);
     let (sum, squares) = rates
         .iter()
         .fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));

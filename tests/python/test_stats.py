@@ -250,6 +250,14 @@ def test_jain_by_hand() -> None:
     assert stats.min_max([0, 0]) == 1.0
 
 
+def test_harm_by_hand() -> None:
+    assert stats.harm(25, 100) == 0.75
+    assert stats.harm(100, 25) == -3
+    assert stats.harm(0.3, 0.1, better=-1) == pytest.approx(2 / 3)
+    # Nothing can be lost of nothing, and no delay is no harm.
+    assert stats.harm(0, 0) == stats.harm(5, 0) == stats.harm(0, 0.1, better=-1) == 0
+
+
 def test_jain_knows_no_order_and_no_unit() -> None:
     for values in SKEWED:
         index = stats.jain(values)

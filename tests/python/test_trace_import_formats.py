@@ -509,3 +509,18 @@ def test_a_cut_qlog_has_its_whole_events(tmp_path: Path, left: int) -> None:
     (tmp_path / "b").write_text(text[:20])
     done = served.command("trace", "import", tmp_path / "b", "--out", tmp_path / "none")
     assert (done.returncode, "damaged" in done.stderr) == (2, True)
+
+
+def test_flows_that_all_stand_still_are_fair(tmp_path: Path) -> None:
+    """Jain's index is 1 where all rates are zero, from every source."""
+    names = ["TCP upload::1", "TCP upload::2"]
+    about = {name: {"UNITS": "Mbits/s", "MEAN_VALUE": 0.0} for name in names}
+    value = {
+        "version": 4,
+        "x_values": [0, 1],
+        "results": {name: [0.0, 0.0] for name in names},
+        "metadata": {"SERIES_META": about},
+    }
+    (tmp_path / "a").write_bytes(gzip.compress(json.dumps(value).encode()))
+    _, metrics = _imported(tmp_path, tmp_path / "a")
+    assert (len(metrics["flows"]), metrics["jain"]) == (2, 1)

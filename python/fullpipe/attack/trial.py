@@ -15,6 +15,7 @@ from fullpipe.batch.executor import on_threads
 from fullpipe.batch.pool import cores
 from fullpipe.controllers import given
 from fullpipe.run import Run
+from fullpipe.stats import harm
 from fullpipe.toml import document
 
 if TYPE_CHECKING:
@@ -146,8 +147,7 @@ def measured(tested: Target, goal: Goal, tables: Tables, progress: Progress | No
 
 
 def _harm(value: float, own_kind: float | None) -> float | None:
-    """Returns the harm of Ware et al., "Beyond Jain's Fairness Index" (HotNets 2019), by the own kind."""
-    return 1 - value / own_kind if own_kind else None
+    return None if own_kind is None else harm(value, own_kind)
 
 
 def measure(

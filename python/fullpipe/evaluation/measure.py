@@ -15,7 +15,7 @@ from fullpipe.batch.spec import SweepSpec
 from fullpipe.evaluation.suite import VARIATION
 from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER
-from fullpipe.stats import Quantity, columns_asked, quantity, rates_per_window
+from fullpipe.stats import Quantity, columns_asked, harm, quantity, rates_per_window
 from fullpipe.stats.quantity import known_names
 from fullpipe.sweeps.dataset import Sweep
 from fullpipe.sweeps.show import warned
@@ -252,8 +252,7 @@ def _against(
 ) -> dict[tuple[int, str], dict[int, float]]:
     """Returns the values compared with those of the same flow next to its own kind, seed by seed.
 
-    Harm is that of Ware et al., "Beyond Jain's Fairness Index" (HotNets 2019), with the own kind as the reference:
-    1 - value / own if more is better, and 1 - own / value if less is better.
+    The reference of harm is the flow's own kind.
     """
     found: dict[tuple[int, str], dict[int, float]] = {}
     name = known_names().get(criterion.metric, criterion.metric)
@@ -270,8 +269,4 @@ def _against(
 
 
 def _compared(how: str, value: float, own: float, better: int) -> float:
-    if how == "more":
-        return value - own
-    if better > 0:
-        return 1 - value / own if own else 0.0
-    return 1 - own / value if value else 0.0
+    return value - own if how == "more" else harm(value, own, better)

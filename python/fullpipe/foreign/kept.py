@@ -11,6 +11,7 @@ from fullpipe._core import __version__
 from fullpipe.foreign.flow import COLUMNS, Flow, unlike
 from fullpipe.results import disk, write_parquet
 from fullpipe.results.model import table_file
+from fullpipe.stats import jain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,6 @@ def save(
     flows = unlike(flows)
     times = [row["time"] or 0.0 for flow in flows for row in flow.rows]
     goodputs = [rate for flow in flows if (rate := flow.goodput()) is not None]
-    squares = sum(rate**2 for rate in goodputs)
     sent = [flow.sent for flow in flows]
     begins = {flow.measured_from_s for flow in flows}
     metrics = {
@@ -67,7 +67,7 @@ def save(
         "measure_from_s": begins.pop() if len(begins) == 1 else 0.0,
         "flows": [flow.metrics() for flow in flows],
         "links": list(link_metrics),
-        "jain": sum(goodputs) ** 2 / (len(goodputs) * squares) if squares else None,
+        "jain": jain(goodputs) if goodputs else None,
         "packets": None if None in sent else sum(each or 0 for each in sent),
         "events": None,
         "trace_hash": None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fullpipe.loadtest import rpm
 from fullpipe.loadtest.voice import voice
+from fullpipe.stats import jain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -78,10 +79,9 @@ def _load(
         return
     rates = [float(flow["goodput_bps"]) for flow in flows]
     sent = sum(flow["sent"] for flow in flows)
-    squares = sum(rate**2 for rate in rates)
     yield "goodput_bps", sum(rates)
     yield "loss_fraction", sum(flow["retransmits"] for flow in flows) / sent if sent else 0.0
-    yield "jain", sum(rates) ** 2 / (len(rates) * squares) if squares else None
+    yield "jain", jain(rates)
 
 
 def _times(responses: pl.DataFrame, begin_s: float, end_s: float) -> Times:

@@ -9,7 +9,7 @@ import polars as pl
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.observatory.plan import FIRST_SEED
 from fullpipe.results import write_parquet
-from fullpipe.stats import Quantity, columns_asked, quantity
+from fullpipe.stats import Quantity, columns_asked, harm, quantity
 from fullpipe.stats.quantity import known_names
 from fullpipe.sweeps.dataset import Sweep
 from fullpipe.sweeps.execute import Execution
@@ -107,4 +107,5 @@ def _harm(family: Family, rows: pl.DataFrame) -> pl.DataFrame:
     )
     own = others.filter(pl.col("algorithm") == pl.col("kind"))
     joined = others.join(own, on=["cell", "seed"], suffix="_own")
-    return joined.with_columns(value=1 - pl.col("goodput_bps") / pl.col("goodput_bps_own"))
+    lost = [harm(*pair) for pair in joined.select("goodput_bps", "goodput_bps_own").iter_rows()]
+    return joined.with_columns(value=pl.Series(lost, dtype=pl.Float64))

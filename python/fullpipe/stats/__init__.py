@@ -8,6 +8,7 @@ from fullpipe.stats.distribution import Cdf, Ellipse, cdf, ellipse
 from fullpipe.stats.fairness import (
     Fairness,
     fairness,
+    harm,
     jain,
     jain_over_time,
     min_max,
@@ -45,6 +46,7 @@ __all__ = [
     "enough",
     "fairness",
     "family",
+    "harm",
     "is_shown",
     "jain",
     "jain_over_time",

@@ -47,6 +47,22 @@ def jain(rates: Sequence[float] | Values) -> float:
     return math.fsum(rates) ** 2 / (len(rates) * squares) if squares else 1.0
 
 
+def harm(value: float, own: float, better: int = 1) -> float:
+    """Returns the harm to a flow, with its own kind as the reference.
+
+    Ware et al., "Beyond Jain's Fairness Index" (HotNets 2019): the share of a quantity that is lost next to another
+    kind, or of one that should be small, the share that is added. Below 0 for a flow that is better off; 0 where the
+    share would be one of 0.
+
+    Args:
+        value: The quantity next to the other kind.
+        own: The same next to a flow of its own kind.
+        better: 1 if more of it is better, -1 if less is.
+    """
+    part, whole = (value, own) if better > 0 else (own, value)
+    return 1 - part / whole if whole else 0.0
+
+
 def min_max(rates: Sequence[float] | Values) -> float:
     """Returns the least rate divided by the greatest; 1 when all are zero, NaN without rates."""
     if len(rates) == 0:

@@ -120,7 +120,8 @@ def test_states_of_each_algorithm_differ_from_each_other_and_from_the_paper(
 
 
 def test_every_algorithm_has_a_declared_color_and_other_names_keep_theirs() -> None:
-    names = [each["name"] for each in _core.algorithms()]
+    # Without the policies that other tests have loaded.
+    names = [each["name"] for each in _core.algorithms() if ":" not in each["name"]]
     assert not [name for name in names if not colors.is_declared(name)]
     assert colors.color_of("my.module:Mine") == colors.color_of("my.module:Mine")
     assert colors.color_of("kernel:cubic") == colors.color_of("cubic")

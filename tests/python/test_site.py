@@ -21,8 +21,9 @@ ROOT = Path(__file__).parents[2]
 SITE = ROOT / "target/site"
 
 
-def _shown() -> list[Path]:
-    """Returns the first scenario of each group of the gallery, for a release all of them."""
+@pytest.fixture(scope="module")
+def shown() -> list[Path]:
+    """The first scenario of each group of the gallery, for a release all of them."""
     groups: dict[str, list[Path]] = {}
     for file in sorted((ROOT / "scenarios").glob("*.toml")):
         groups.setdefault(_group(uses(fullpipe.load(file))), []).append(file)
@@ -30,17 +31,14 @@ def _shown() -> list[Path]:
     return [file for group in groups.values() for file in group[:most]]
 
 
-SHOWN = _shown()
-
-
 @pytest.fixture(scope="module")
-def site() -> Path:
+def site(shown: list[Path]) -> Path:
     """The built site. The build fails on a warning, such as a dead link."""
     if importlib.util.find_spec("zensical") is None:
         pytest.skip("Zensical is not installed: `make docs` installs it")
 
     def build() -> None:
-        command: list[str | Path] = [sys.executable, ROOT / "tools/site.py", *SHOWN]
+        command: list[str | Path] = [sys.executable, ROOT / "tools/site.py", *shown]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
@@ -75,17 +73,17 @@ def test_every_page_is_in_the_navigation(site: Path) -> None:
     assert not missing
 
 
-def test_every_scenario_is_in_the_gallery(site: Path) -> None:
+def test_every_scenario_is_in_the_gallery(site: Path, shown: list[Path]) -> None:
     gallery = (site / "gallery.html").read_text(encoding="utf-8")
     front = (site / "index.html").read_text(encoding="utf-8")
-    for scenario in SHOWN:
+    for scenario in shown:
         assert f'id="{scenario.stem}"' in gallery
         assert f"fullpipe run scenarios/{scenario.name}" in re.sub(r"<[^>]+>", "", gallery)
         assert f'href="gallery.html#{scenario.stem}"' in front
         assert (site / f"gallery/{scenario.stem}.png").stat().st_size > 5000
 
 
-def test_the_tutorial_has_the_simulator_with_its_scenarios(site: Path) -> None:
+def test_the_tutorial_has_the_simulator_with_its_scenarios(site: Path, shown: list[Path]) -> None:
     built_engine()
     for name, scenario in (
         ("tutorial/first-run.html", (ROOT / "scenarios/cubic-deep-buffer.toml").read_text()),
@@ -96,7 +94,7 @@ def test_the_tutorial_has_the_simulator_with_its_scenarios(site: Path) -> None:
         (frame,) = re.findall(r'<iframe[^>]* src="?\.\./explore\.html#([^"\s>]+)', page)
         assert unquote(frame).startswith(scenario), name
     gallery = (site / "gallery.html").read_text(encoding="utf-8")
-    assert len(re.findall(r'href="?explore\.html#', gallery)) > len(SHOWN) / 2
+    assert len(re.findall(r'href="?explore\.html#', gallery)) > len(shown) / 2
 
 
 def test_no_page_makes_a_request_or_an_error(seen: dict[str, Any]) -> None:

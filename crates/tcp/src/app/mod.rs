@@ -59,19 +59,19 @@ pub enum App {
 
 impl App {
     /// Returns one past the last segment that may be sent at `now`, for a connection that opened at
-    /// `opened`. Segments below `sent` were sent, and segments below `una` are acknowledged.
+    /// `opened`. It has handed over the segments below `accepted`, and those below `una` are acknowledged.
     #[inline]
     pub(crate) fn written(
         &mut self,
         opened: Time,
         now: Time,
         una: u64,
-        sent: u64,
+        accepted: u64,
         segments: Segmentation,
     ) -> u64 {
         match self {
             App::Unlimited | App::Transfer { .. } => segments.total,
-            _ => self.written_so_far(opened, now, una, sent, segments),
+            _ => self.written_so_far(opened, now, una, accepted, segments),
         }
     }
 
@@ -81,7 +81,7 @@ impl App {
         opened: Time,
         now: Time,
         una: u64,
-        sent: u64,
+        accepted: u64,
         segments: Segmentation,
     ) -> u64 {
         match self {
@@ -93,7 +93,7 @@ impl App {
                     _ => segments.full(written),
                 }
             }
-            App::Scheduled(schedule) => schedule.written(opened, now, sent, segments),
+            App::Scheduled(schedule) => schedule.written(opened, now, accepted, segments),
             App::Bursts(bursts) => bursts.written(now, una),
             App::Parts(parts) => parts.written(now),
             App::Answers(answers) => answers.end(),

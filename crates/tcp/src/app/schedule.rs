@@ -99,17 +99,19 @@ impl Schedule {
         self.bytes
     }
 
-    /// As [`App::written`](super::App). An unlimited application has written exactly the sent data
-    /// at the moment its rate changes.
+    /// As [`App::written`](super::App). An unlimited application has written what the sender has accepted by
+    /// the moment its rate changes: what it sent, and what waits in its buffer.
     pub(super) fn written(
         &mut self,
         opened: Time,
         now: Time,
-        sent: u64,
+        accepted: u64,
         segments: Segmentation,
     ) -> u64 {
         while let Some((at, rate)) = self.next_change(opened, now) {
-            self.base = self.bytes_at(opened, at).unwrap_or(segments.smss * sent);
+            self.base = self
+                .bytes_at(opened, at)
+                .unwrap_or(segments.smss * accepted);
             (self.rate, self.since) = (rate, at);
         }
         match (self.bytes_at(opened, now), self.bytes) {

@@ -249,7 +249,7 @@ impl<C: Controller> Sender<C> {
         let Some(opened) = self.opened else { return };
         let app = self
             .app
-            .written(opened, now, self.una, self.next, self.segments);
+            .written(opened, now, self.una, self.accepted(), self.segments);
         let written = self.stack.as_ref().map_or(app, |stack| stack.written(app));
         if self.next < written.min(self.right_edge) {
             let size = self.app.size(self.next, self.segments.smss);

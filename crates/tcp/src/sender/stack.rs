@@ -25,7 +25,7 @@ impl<C: Controller> Sender<C> {
         }
         let app = self
             .app
-            .written(opened, now, self.una, self.next, self.segments);
+            .written(opened, now, self.una, self.accepted(), self.segments);
         let mut written = self.fill(app);
         self.before_flight(now, written, observer);
         let (first, resent) = (self.next, self.resent);
@@ -48,6 +48,13 @@ impl<C: Controller> Sender<C> {
         let sent = (first, resent) != (self.next, self.resent);
         self.after_write(now, written, (sent, is_deferred), observer);
         Some(limit)
+    }
+
+    /// Returns one past the last segment that the application has handed over.
+    pub(super) fn accepted(&self) -> u64 {
+        self.stack
+            .as_ref()
+            .map_or(self.next, |stack| stack.accepted(self.next))
     }
 
     /// Lowers the window of a flow that continues after a pause.

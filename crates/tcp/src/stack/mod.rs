@@ -111,6 +111,13 @@ impl StackState {
             .map_or(app, |buffer| buffer.written(app))
     }
 
+    /// Returns one past the last segment that the application has handed over; `next` is SND.NXT.
+    pub(crate) fn accepted(&self, next: u64) -> u64 {
+        self.send_buffer
+            .as_ref()
+            .map_or(next, |buffer| buffer.written(u64::MAX).max(next))
+    }
+
     /// Returns whether data leave in the bursts of segmentation offload.
     pub(crate) fn has_tso(&self) -> bool {
         self.tso.is_some()

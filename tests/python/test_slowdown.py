@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
+import fullpipe
 from fullpipe.metrics import decade_text
 from fullpipe.report.build import build
 from fullpipe.report.model import Lines, Number, Table, Timeline
@@ -132,3 +134,49 @@ def test_a_sweep_of_algorithms_has_a_chart_a_place_and_a_line_a_contender(
     assert isinstance(results, Table)
     # The competing flows' label names the algorithm that they compete with.
     assert [row[1] for row in results.rows][:2] == ["2 × newreno competing with cubic", "cubic"]
+
+
+CONSTANT = {"rate": "20mbit", "rtt": "40ms", "buffer": "4bdp"}
+PATHS: dict[str, dict[str, str]] = {
+    "constant": {},
+    "delays that fall": {"delay_trace": "0s 20ms, 5s 8ms, 10s 1ms"},
+    "delays of ACKs that fall": {"reverse_delay_trace": "0s 20ms, 5s 1ms"},
+    "sine": {"rate_pattern": "sine 5mbit..50mbit every 4s"},
+    "walk": {"rate_pattern": "walk 5mbit..50mbit step 300ms"},
+    "schedule": {"rate_pattern": "schedule 0s 20mbit, 5s 100mbit, 10s 20mbit"},
+    "opportunities": {"rate_pattern": "mahimahi 2, 2, 2, 2, 3, 3, 5, 10"},
+    "shaper": {"rate": "100mbit", "shaper": "10mbit burst 300kB"},
+    **{each: {"profile": each} for each in ("lte", "5g", "leo", "geo", "wifi", "cable", "dsl")},
+}
+CHANGES = {
+    "a higher rate": 'rate = "100mbit"',
+    "a shorter RTT": 'rtt = "5ms"',
+    "a shaper that ends": 'shaper = "off"',
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "change"),
+    [*((path, "") for path in PATHS), *product(("constant", "shaper"), CHANGES)],
+)
+def test_no_flow_is_faster_than_alone_on_any_path(path: str, change: str) -> None:
+    keys = PATHS[path] if "profile" in PATHS[path] else CONSTANT | PATHS[path]
+    text = "\n".join(
+        [
+            'duration = "15s"',
+            "[path]",
+            *(f'{key} = "{value}"' for key, value in keys.items()),
+            *([f'[[path.change]]\nat = "5s"\n{CHANGES[change]}'] if change else []),
+            '[[workload]]\nname = "web"\nmodel = "lognormal median 10kB sigma 2 max 20MB"',
+            'load = 0.3\ncc = "bbr3"\ninitial_window = 100\nrtt = "+13ms"',
+        ]
+    )
+    run = fullpipe.run(text, trace="1s")
+    transfers = run.trace("transfers").drop_nulls("completion")
+    assert len(transfers) > 40
+    assert (transfers["completion"] >= transfers["alone"]).all()
+    all_sizes: dict[str, Any] = json.loads(json.dumps(run.metrics))["workloads"][0]["slowdown"][
+        "all"
+    ]
+    served = [all_sizes[each] for each in ("srpt", "ps") if all_sizes[each]]
+    assert all(each["p50"] >= 1 for each in served)

@@ -40,6 +40,12 @@ pub struct DelayTrace {
 }
 
 impl DelayTrace {
+    /// Returns the shortest delay.
+    pub fn shortest(&self) -> Span {
+        let delays = self.steps.iter().map(|(_, delay)| *delay);
+        delays.min().unwrap_or(Span::ZERO)
+    }
+
     /// Returns the longest delay.
     pub fn longest(&self) -> Span {
         let delays = self.steps.iter().map(|(_, delay)| *delay);

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use fullpipe_path::RatePattern;
+use fullpipe_path::{DelayTrace, RatePattern};
 use fullpipe_units::{Bytes, ParamValue, Rate, Rng, Span};
+use fullpipe_workload::Peak;
 
 use crate::app::App;
 use crate::error::Error;
@@ -341,6 +342,40 @@ impl Path {
             .filter_map(move |change| Some((change.at, of(change)?)))
     }
 
+    /// Returns the lowest propagation delays, of data and of ACKs, that the path has in the run, without those of
+    /// its links.
+    pub(crate) fn lowest_delays(&self) -> (Span, Span) {
+        let rtts = self.schedule(|change| change.rtt).map(|(_, rtt)| rtt);
+        let rtt = rtts.fold(self.rtt, Span::min);
+        let traced = |trace: &Option<DelayTrace>| trace.as_ref().map(DelayTrace::shortest);
+        (
+            traced(&self.delay_trace).unwrap_or(rtt / 2),
+            traced(&self.reverse_delay_trace).unwrap_or(rtt.saturating_sub(rtt / 2)),
+        )
+    }
+
+    /// Returns the most that the bottleneck ever sends.
+    pub(crate) fn peak(&self) -> Peak {
+        let mut most = Peak {
+            peak: self.fastest(),
+            ..self.link.peak()
+        };
+        most.rate = most.rate.min(most.peak);
+        let shapers = || {
+            let later = self.schedule(|change| change.shaper);
+            std::iter::once(self.link.shaper).chain(later.map(|(_, shaper)| shaper))
+        };
+        if shapers().any(|shaper| shaper.is_none()) {
+            most.rate = most.peak;
+        } else {
+            for shaper in shapers().flatten() {
+                most.rate = most.rate.max(shaper.rate).min(most.peak);
+                most.burst = most.burst.max(shaper.burst);
+            }
+        }
+        most
+    }
+
     /// Returns the fastest rate of the bottleneck at any time.
     pub fn fastest(&self) -> Rate {
         self.schedule(|change| change.rate)
@@ -355,6 +390,29 @@ impl Link {
         match self.table {
             Some(Written(i)) => format!("link.{i}.{name}"),
             None => format!("path.{name}"),
+        }
+    }
+
+    /// Returns the most that the link ever sends, without changes of the path.
+    pub(crate) fn peak(&self) -> Peak {
+        let peak = self.fastest();
+        match (&self.rate_pattern, self.shaper) {
+            // The packets of a millisecond leave at once.
+            (Some(RatePattern::Mahimahi(_)), _) => Peak {
+                rate: peak,
+                burst: peak.bytes_in(Span::from_millis(1)),
+                peak: Rate::MAX,
+            },
+            (_, Some(shaper)) => Peak {
+                rate: shaper.rate.min(peak),
+                burst: shaper.burst,
+                peak,
+            },
+            (_, None) => Peak {
+                rate: peak,
+                burst: Bytes::ZERO,
+                peak,
+            },
         }
     }
 

@@ -3,8 +3,8 @@
 use fullpipe_scenario::{Link, Scenario};
 use fullpipe_trace::slowdown::{Completion, Served, Slowdowns};
 use fullpipe_trace::{MeasuredTime, Transfer};
-use fullpipe_units::{Bytes, Span, Time};
-use fullpipe_workload::{Chunk, Jobs};
+use fullpipe_units::{Bytes, Time};
+use fullpipe_workload::{Chunk, Delays, Jobs};
 
 /// The flows that the ideal servers serve; `None` if the path has no equivalent server of a
 /// constant rate.
@@ -34,9 +34,9 @@ impl Servers {
     }
 
     /// Adds a flow, in the order of the transfers.
-    pub fn add(&mut self, start: Time, bytes: Bytes, chunks: &[Chunk], rtt: Span) {
+    pub fn add(&mut self, start: Time, bytes: Bytes, chunks: &[Chunk], delays: Delays) {
         if let Some(jobs) = &mut self.0 {
-            jobs.add(start, bytes, chunks, rtt);
+            jobs.add(start, bytes, chunks, delays);
         }
     }
 

@@ -133,13 +133,14 @@ impl Workloads {
         let row = self.transfers.len() as u32;
         let rtt = scenario.rtt(workload.coming.flow());
         let chunks = workload.coming.chunks(arrival);
-        self.servers.add(now, arrival.bytes, chunks, rtt);
+        self.servers
+            .add(now, arrival.bytes, chunks, workload.coming.delays());
         self.transfers.push(Transfer {
             workload: index as u32,
             start: now,
             bytes: arrival.bytes,
             rtt,
-            alone: workload.coming.wire().alone(arrival.bytes, chunks, rtt),
+            alone: workload.coming.alone(arrival),
             completion: None,
         });
         let reused = if self.fresh { None } else { self.free.pop() };

@@ -3,7 +3,7 @@
 
 use fullpipe_scenario::{Error, Scenario};
 use fullpipe_units::{Span, Time};
-use fullpipe_workload::{Chunk, Jobs};
+use fullpipe_workload::{Chunk, Delays, Jobs};
 
 /// Highest port of the senders of arriving flows; higher ports are for the other flows.
 pub(crate) const LAST_PORT: u16 = 60_000;
@@ -27,6 +27,8 @@ pub(crate) struct Arrival {
     pub(crate) chunks: Vec<Chunk>,
     /// Time that it would take alone on the path.
     pub(crate) alone: Span,
+    /// Its lowest propagation delays.
+    pub(crate) delays: Delays,
 }
 
 /// A scenario with every arriving flow written out.
@@ -66,13 +68,12 @@ impl ExpandedWorkload {
                 break;
             };
             let (flow, chunks) = (coming.flow(), coming.chunks(arrival));
-            let alone = coming
-                .wire()
-                .alone(arrival.bytes, chunks, scenario.rtt(flow));
+            let alone = coming.alone(arrival);
             arrivals.push(Arrival {
                 workload,
                 chunks: chunks.to_vec(),
                 alone,
+                delays: coming.delays(),
             });
             let mut flow = flow.clone();
             flow.start = at.since(Time::ZERO);
@@ -106,7 +107,7 @@ impl ExpandedWorkload {
                 start(flow),
                 flow.bytes.unwrap_or_default(),
                 &arrival.chunks,
-                scenario.rtt(flow),
+                arrival.delays,
             );
         }
         let mut ends: Vec<Time> = jobs

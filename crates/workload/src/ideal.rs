@@ -29,16 +29,73 @@ impl Wire {
         self.rate
             .mul_f64(self.segment.as_f64() / (self.segment + self.header).as_f64())
     }
+}
 
+/// The most that a link ever sends, as a token bucket: no more than `burst` beyond its rate, at its peak rate.
+#[derive(Clone, Copy, Debug)]
+pub struct Peak {
+    /// Rate of the tokens.
+    pub rate: Rate,
+    /// Size of the bucket; zero for a link without one.
+    pub burst: Bytes,
+    /// Rate of what has tokens.
+    pub peak: Rate,
+}
+
+/// Lowest propagation delays of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delays {
+    /// From the sender to the receiver.
+    pub way: Span,
+    /// The same and back.
+    pub round: Span,
+}
+
+impl Delays {
+    /// Returns the delays with a part of the RTT that all packets have in addition.
+    pub fn and(self, extra_rtt: Span) -> Delays {
+        Delays {
+            way: self.way + extra_rtt / 2,
+            round: self.round + extra_rtt,
+        }
+    }
+}
+
+/// A route at its best: no flow is faster than alone on it.
+#[derive(Clone, Debug)]
+pub struct Best {
+    /// Its links.
+    pub links: Vec<Peak>,
+    /// Payload of a full packet.
+    pub segment: Bytes,
+    /// Bytes of a packet in addition to its payload.
+    pub header: Bytes,
+    /// Delays of a flow without further ones.
+    pub delays: Delays,
+}
+
+impl Best {
     /// Returns the time from a flow's arrival to its last byte at the receiver, alone on the path
     /// and with an unlimited window: a round trip for the handshake, each chunk as soon as it is
-    /// written at the bottleneck's rate, and half an RTT to the receiver.
-    pub fn alone(&self, bytes: Bytes, chunks: &[Chunk], rtt: Span) -> Span {
-        let mut served = rtt;
-        for chunk in each(&whole(bytes), chunks) {
-            served = served.max(chunk.offset) + self.time_for(chunk.bytes);
-        }
-        served + rtt / 2
+    /// written at the rate of the slowest link, and the way to the receiver.
+    pub fn alone(&self, bytes: Bytes, chunks: &[Chunk], extra_rtt: Span) -> Span {
+        let delays = self.delays.and(extra_rtt);
+        let sent = |link: &Peak| {
+            let mut served = delays.round;
+            for chunk in each(&whole(bytes), chunks) {
+                served = served.max(chunk.offset) + self.time_for(link, chunk.bytes);
+            }
+            served
+        };
+        let last = self.links.iter().map(sent).max();
+        last.unwrap_or(delays.round) + delays.way
+    }
+
+    fn time_for(&self, link: &Peak, payload: Bytes) -> Span {
+        let packets = payload.get().div_ceil(self.segment.get());
+        let size = payload + Bytes::new(packets * self.header.get());
+        let behind = size.saturating_sub(link.burst);
+        link.peak.time_for(size).max(link.rate.time_for(behind))
     }
 }
 
@@ -76,17 +133,17 @@ impl Jobs {
 
     /// Adds a flow that arrives at `start`. Each chunk reaches the server when it is written, but
     /// not before the handshake is complete.
-    pub fn add(&mut self, start: Time, bytes: Bytes, chunks: &[Chunk], rtt: Span) {
+    pub fn add(&mut self, start: Time, bytes: Bytes, chunks: &[Chunk], delays: Delays) {
         let flow = self.flows.len() as u32;
         for chunk in each(&whole(bytes), chunks) {
-            let at = start + rtt.max(chunk.offset);
+            let at = start + delays.round.max(chunk.offset);
             self.demands.push(Demand {
                 at,
                 work: self.wire.time_for(chunk.bytes),
                 flow,
             });
         }
-        self.flows.push((start, rtt / 2));
+        self.flows.push((start, delays.way));
     }
 
     /// Returns the chunks in order of time, and of flows at the same time.

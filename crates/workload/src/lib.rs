@@ -23,7 +23,7 @@ mod source;
 
 pub use cdf::{Cdf, CdfError};
 pub use flows::{Chunk, Chunks, Flows, FlowsError};
-pub use ideal::{Jobs, Wire};
+pub use ideal::{Best, Delays, Jobs, Peak, Wire};
 pub use law::{BoundedPareto, Law, Lognormal};
 pub use model::{Described, MODELS, Model, Needs, Refusal};
 pub use preset::{PRESETS, Pauses, Preset};

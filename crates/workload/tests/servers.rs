@@ -1,7 +1,7 @@
 //! The servers, compared with queueing theory and with results derived by hand.
 
 use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
-use fullpipe_workload::{Chunk, Jobs, Wire};
+use fullpipe_workload::{Best, Chunk, Delays, Jobs, Peak, Wire};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ fn jobs(flows: &[(u64, u64)], rtt: Span) -> Jobs {
     let mut jobs = Jobs::new(WIRE);
     flows
         .iter()
-        .for_each(|(start, bytes)| jobs.add(at(*start), Bytes::new(*bytes), &[], rtt));
+        .for_each(|(start, bytes)| jobs.add(at(*start), Bytes::new(*bytes), &[], delays(rtt)));
     jobs
 }
 
@@ -63,11 +63,16 @@ fn flows_that_do_not_overlap_take_as_long_as_alone() {
     let mut jobs = Jobs::new(wire);
     let flows: [(u64, &[Chunk]); 3] = [(1_448, &[]), (3_500, &pauses), (1, &[])];
     for (number, (bytes, chunks)) in flows.iter().enumerate() {
-        jobs.add(at(1_000 * number as u64), Bytes::new(*bytes), chunks, rtt);
+        jobs.add(
+            at(1_000 * number as u64),
+            Bytes::new(*bytes),
+            chunks,
+            delays(rtt),
+        );
     }
     let alone: Vec<Span> = flows
         .iter()
-        .map(|(bytes, chunks)| wire.alone(Bytes::new(*bytes), chunks, rtt))
+        .map(|(bytes, chunks)| best(wire, rtt).alone(Bytes::new(*bytes), chunks, Span::ZERO))
         .collect();
     // 1.5 RTT and 1448 B in two packets; with pauses, the last chunk is written at 200 ms and has
     // three packets.
@@ -94,7 +99,7 @@ fn queue(load: f64, mean: f64, draw: impl Fn(&mut Rng) -> u64) -> Vec<(f64, f64,
     for _ in 0..1_000_000 {
         start += gap.next(&mut gaps);
         let bytes = Bytes::new(draw(&mut sizes));
-        jobs.add(start, bytes, &[], Span::ZERO);
+        jobs.add(start, bytes, &[], delays(Span::ZERO));
         works.push(bytes.as_f64() * 8e-6);
     }
     let (first, shared) = (jobs.shortest_remaining_first(), jobs.shared());
@@ -189,6 +194,55 @@ fn flows(chunks: core::ops::Range<usize>) -> impl Strategy<Value = Vec<(u64, Vec
     )
 }
 
+/// Both ways of a path with half of an RTT each.
+fn delays(rtt: Span) -> Delays {
+    Delays {
+        way: rtt / 2,
+        round: rtt,
+    }
+}
+
+fn best(wire: Wire, rtt: Span) -> Best {
+    Best {
+        links: vec![Peak {
+            rate: wire.rate,
+            burst: Bytes::ZERO,
+            peak: wire.rate,
+        }],
+        segment: wire.segment,
+        header: wire.header,
+        delays: delays(rtt),
+    }
+}
+
+#[test]
+fn a_burst_leaves_at_its_peak_and_the_way_is_that_of_data() {
+    let best = Best {
+        links: vec![
+            Peak {
+                rate: Rate::from_mbps(1),
+                burst: Bytes::new(3_000),
+                peak: Rate::from_mbps(8),
+            },
+            Peak {
+                rate: Rate::from_mbps(2),
+                burst: Bytes::ZERO,
+                peak: Rate::from_mbps(2),
+            },
+        ],
+        segment: Bytes::new(1_000),
+        header: Bytes::ZERO,
+        delays: Delays {
+            way: ms(5),
+            round: ms(30),
+        },
+    };
+    // The second link is slower for 3 kB, 12 ms against 3 ms, and the first one for 9 kB, 48 ms against 36.
+    let alone = |bytes| best.alone(Bytes::new(bytes), &[], ms(4));
+    assert_eq!(alone(3_000), ms(34 + 12 + 7));
+    assert_eq!(alone(9_000), ms(34 + 48 + 7));
+}
+
 /// Completion time of each flow: alone, with the shortest first, and with equal shares.
 fn served(flows: &[(u64, Vec<(u64, u64)>)], rtt: Span) -> [Vec<Span>; 3] {
     let wire = Wire {
@@ -209,8 +263,13 @@ fn served(flows: &[(u64, Vec<(u64, u64)>)], rtt: Span) -> [Vec<Span>; 3] {
         };
         let chunks: Vec<Chunk> = chunks.iter().enumerate().map(chunk).collect();
         let bytes = chunks.iter().map(|chunk| chunk.bytes).sum();
-        alone.push(wire.alone(bytes, &chunks, rtt));
-        jobs.add(Time::ZERO + Span::from_micros(*start), bytes, &chunks, rtt);
+        alone.push(best(wire, rtt).alone(bytes, &chunks, Span::ZERO));
+        jobs.add(
+            Time::ZERO + Span::from_micros(*start),
+            bytes,
+            &chunks,
+            delays(rtt),
+        );
     }
     [alone, jobs.shortest_remaining_first(), jobs.shared()]
 }

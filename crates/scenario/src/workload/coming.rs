@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use fullpipe_units::{Rng, Time};
-use fullpipe_workload::{Arrival, Arrivals, Chunk, Wire};
+use fullpipe_units::{Rng, Span, Time};
+use fullpipe_workload::{Arrival, Arrivals, Best, Chunk, Delays};
 
 use super::{Rtts, Workload};
 use crate::model::{Flow, Scenario};
@@ -19,7 +19,7 @@ pub struct ArrivalGenerator {
     arrivals: Arrivals,
     next: Option<Arrival>,
     rtts: Rtts,
-    wire: Wire,
+    best: Best,
     from: Time,
     to: Time,
     count: u32,
@@ -63,9 +63,15 @@ impl ArrivalGenerator {
         self.arrivals.chunks(arrival.chunks)
     }
 
-    /// Returns the bottleneck of a flow that is alone.
-    pub fn wire(&self) -> &Wire {
-        &self.wire
+    /// Returns the time that the flow that arrived last would take alone on the path at its best.
+    pub fn alone(&self, arrival: Arrival) -> Span {
+        self.best
+            .alone(arrival.bytes, self.chunks(arrival), self.flow.extra_rtt)
+    }
+
+    /// Returns the lowest propagation delays of the flow that arrived last.
+    pub fn delays(&self) -> Delays {
+        self.best.delays.and(self.flow.extra_rtt)
     }
 }
 
@@ -88,7 +94,7 @@ impl Scenario {
             next: arrivals.next(),
             arrivals,
             rtts: workload.rtts.clone(),
-            wire: self.wire(workload),
+            best: self.best(workload),
             from,
             to,
             count: 0,

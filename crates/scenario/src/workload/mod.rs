@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fullpipe_units::Span;
-use fullpipe_workload::{ArrivalSource, Flows, Wire};
+use fullpipe_workload::{ArrivalSource, Best, Delays, Flows, Wire};
 
 pub use self::coming::ArrivalGenerator;
 pub(crate) use self::kinds::{Load, Text};
@@ -85,6 +85,30 @@ impl Scenario {
         let stop = workload.stop.unwrap_or(self.duration).min(self.duration);
         let lasts = stop.saturating_sub(workload.flow.start);
         workload.arriving().count(lasts)
+    }
+
+    /// Returns a workload's route with the highest rates and the lowest delays that it has in the run.
+    pub fn best(&self, workload: &Workload) -> Best {
+        let flow = &workload.flow;
+        let (forward, back) = self.path.lowest_delays();
+        let delay = |route: &[usize]| {
+            let delays = self.route(route).map(|link| link.delay);
+            delays.fold(Span::ZERO, |sum, delay| sum + delay)
+        };
+        let way = forward + delay(&flow.route);
+        let peak = |index: &usize| match index {
+            0 => self.path.peak(),
+            further => self.more_links[further - 1].peak(),
+        };
+        Best {
+            links: flow.route.iter().map(peak).collect(),
+            segment: flow.mss,
+            header: HEADER,
+            delays: Delays {
+                way,
+                round: way + back + delay(&flow.reverse_route),
+            },
+        }
     }
 
     /// Returns the slowest link of a workload's route, as a flow finds it when it is alone.

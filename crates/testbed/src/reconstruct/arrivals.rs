@@ -134,7 +134,8 @@ impl Arrived {
         }
         meter.on_limits(&flow.limits(paced, self.window).1);
         meter.take(&mut flow.meter);
-        self.servers.add(start, bytes, &arrival.chunks, rtt);
+        self.servers
+            .add(start, bytes, &arrival.chunks, arrival.delays);
         self.transfers.push(Transfer {
             workload: workload as u32,
             start,

@@ -798,6 +798,14 @@ class Container:
     def end(self) -> None:
         """Ends the program at once, and waits for its end."""
 
+def watch_signals(pipe: int) -> None:
+    """Ends the process a second after a signal, unless the interpreter has handled it by then. Linux only.
+
+    Args:
+        pipe: The end to read of a pipe with the numbers of signals as they arrive, and 0 for each one that is handled.
+            It is closed here.
+    """
+
 def contain(
     command: Sequence[str],
     socket: int,
@@ -1181,8 +1189,12 @@ class SweepRun:
     @property
     def packets(self) -> int:
         """Number of data packets that the runs have moved."""
-    def stop(self) -> None:
-        """Stops all runs, within about ten milliseconds."""
+    def stop(self) -> bool:
+        """Stops all runs, usually within ten milliseconds.
+
+        Returns:
+            False if an algorithm did not return within a second; its thread is left to itself.
+        """
 
 _FleetTables: TypeAlias = list[
     tuple[

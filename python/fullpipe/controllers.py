@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullpipe import _core, policies, programs
-from fullpipe.errors import CONTROLLER, refusal
+from fullpipe.errors import CONTROLLER, refusal, watch_signals
 from fullpipe.plugins import is_library, load_plugin
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def given(names: Iterable[str], controllers: Controllers | None = None) -> Given
         if policies.is_policy(name):
             policies.load(name)
         elif name not in found and _IMPORTED.fullmatch(name):
+            watch_signals()
             found[name] = _imported(name)
     return [_described(name, made) for name, made in found.items()]
 

@@ -98,7 +98,11 @@ class Exit:
     """The way in which the command ends."""
 
     at_once = False
-    """Whether it leaves out the clean-up of libraries: Ray's may abort the process after its cluster is lost."""
+    """Whether it leaves out the clean-up of the interpreter and of libraries: Ray's may abort the process after its
+    cluster is lost, and a thread whose algorithm does not return would never end."""
+
+    heard: int | None = None
+    """Where a handled signal is told to the thread that :func:`watch_signals` starts."""
 
 
 @contextmanager
@@ -190,7 +194,24 @@ def heed_signals() -> None:
 
 
 def _stop(number: int, _frame: object) -> NoReturn:
+    if Exit.heard is not None:
+        os.write(Exit.heard, b"\0")
     raise Stopped(128 + number)
+
+
+def watch_signals() -> None:
+    """Ends the command soon after a signal, though an algorithm in Python may be in a call that does not return.
+
+    Python handles a signal between two steps of its own code, so that `10**10**9` or a slow regular expression in
+    `on_ack` would keep it from that.
+    """
+    if Exit.heard is None and signal.getsignal(signal.SIGTERM) is _stop and sys.platform == "linux":
+        from fullpipe._core import watch_signals
+
+        reads, Exit.heard = os.pipe()
+        os.set_blocking(Exit.heard, False)
+        watch_signals(reads)
+        signal.set_wakeup_fd(Exit.heard, warn_on_full_buffer=False)
 
 
 @contextmanager

@@ -213,3 +213,75 @@ def test_ctrl_c_ends_a_command(name: str, inputs: Path, tmp_path: Path) -> None:
     assert process.returncode == 130
     assert took < WITHIN_S
     assert "interrupted" in said or name == "link"  # which prints its report
+
+
+STUCK = """\
+import re
+import time
+from pathlib import Path
+from fullpipe import Decision
+
+class Stuck:
+    def __init__(self, config):
+        self.cwnd = config.initial_cwnd
+    def on_ack(self, cx, ack):
+        Path("stuck").touch()
+        {call}
+    def decision(self):
+        return Decision(self.cwnd, None)
+"""
+# Python code that goes on, a wait without Python's lock, and calls that keep it.
+ENDLESS = {
+    "loop": "while True: pass",
+    "sleep": "time.sleep(1000)",
+    "number": "10 ** 10 ** 9",
+    "regular expression": 're.match("(a+)+$", "a" * 60 + "b")',
+}
+WITH_CLASS = {
+    "run": ["stuck.toml"],
+    "sweep": ["stuck.toml", "--repeat", "3", "--out", "out"],
+    "compare": ["cubic", "stuck:Stuck", "--rate", "5mbit", "--rtt", "20ms", "--duration", "2s"],
+    "check": ["stuck.toml"],
+    "evaluate": ["stuck:Stuck", "--criterion", "fairness", "--quick", "--out", "out"],
+    "attack search": ["stuck:Stuck", "--budget", "100s", "--out", "out"],
+}
+STUCK_CASES = [
+    *((name, "loop", signal.SIGINT) for name in WITH_CLASS),
+    *(("compare", call, signal.SIGTERM) for call in ENDLESS),
+    *(("run", call, signal.SIGINT) for call in ENDLESS if call != "loop"),
+]
+if DEEP:
+    STUCK_CASES = [(name, call, signal.SIGINT) for name in WITH_CLASS for call in ENDLESS]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread of Linux answers the signal")
+@pytest.mark.parametrize(("name", "call", "sent"), STUCK_CASES)
+def test_an_algorithm_that_does_not_return_is_interrupted(
+    name: str, call: str, sent: signal.Signals, tmp_path: Path
+) -> None:
+    (tmp_path / "stuck.py").write_text(STUCK.format(call=ENDLESS[call]))
+    toml = EXPECT.replace('"100000s"', '"2s"').replace('cc = "bbr1"', 'cc = "stuck:Stuck"')
+    (tmp_path / "stuck.toml").write_text(toml)
+    with subprocess.Popen(
+        [sys.executable, "-m", "fullpipe", *name.split(), *WITH_CLASS[name]],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        try:
+            deadline = time.monotonic() + AT_ONCE_S
+            while not (tmp_path / "stuck").exists():
+                assert time.monotonic() < deadline
+                assert process.poll() is None, process.communicate()
+                time.sleep(0.02)
+            began = time.monotonic()
+            process.send_signal(sent)
+            _, said = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert process.returncode == 128 + sent
+    assert time.monotonic() - began < WITHIN_S
+    assert said.splitlines()[-1].startswith("interrupted")
+    assert "Traceback" not in said

@@ -17,6 +17,11 @@ use std::time::{Duration, Instant};
 
 use crate::rows::Column;
 
+/// Time after which a thread is left to itself, and time between two looks at the threads until then. A run
+/// looks at its flag every ten milliseconds, unless an algorithm does not return.
+pub const PATIENCE: Duration = Duration::from_secs(1);
+const LOOK_UP: Duration = Duration::from_millis(2);
+
 /// Numbered runs that are independent of each other.
 pub trait Work: Debug + Send + Sync + 'static {
     /// Result of a run, kept until its shard is cut.
@@ -155,18 +160,30 @@ impl Running {
         self.progress.packets.load(Ordering::Relaxed)
     }
 
-    /// Stops all runs and waits for the threads.
-    pub fn stop(&self) {
+    /// Stops all runs, and waits for the threads for at most `patience`. Returns whether all have ended. A
+    /// thread in which an algorithm does not return is left to itself.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the time of the end changes no row"
+    )]
+    pub fn stop(&self, patience: Duration) -> bool {
         self.progress.stop.store(true, Ordering::Relaxed);
-        for thread in locked(&self.threads).drain(..) {
+        let end = Instant::now() + patience;
+        let mut threads = std::mem::take(&mut *locked(&self.threads));
+        while !threads.iter().all(JoinHandle::is_finished) && Instant::now() < end {
+            thread::sleep(LOOK_UP);
+        }
+        let left = threads.iter().any(|thread| !thread.is_finished());
+        for thread in threads.drain(..).filter(JoinHandle::is_finished) {
             drop(thread.join()); // a panic was already reported
         }
+        !left
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.stop();
+        self.stop(PATIENCE);
     }
 }
 

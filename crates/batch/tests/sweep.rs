@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fullpipe_batch::sweep::{Mode, Plan, Request};
-use fullpipe_batch::{Column, Values};
+use fullpipe_batch::{Column, PATIENCE, Values};
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
 use fullpipe_trace::TraceLevel;
@@ -380,7 +380,7 @@ fn what_stops_leaves_whole_shards() {
         },
     ));
     let running = plan.start(slice::from_ref(&(0..100)), 2, Duration::from_secs(1));
-    running.stop();
+    assert!(running.stop(PATIENCE));
     assert_eq!(running.runs(), 0, "stops within a slice");
     assert!(
         running

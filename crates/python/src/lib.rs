@@ -22,6 +22,8 @@ mod population;
 mod remote;
 mod run;
 mod scenario_file;
+#[cfg(target_os = "linux")]
+mod signals;
 mod sweep;
 mod table;
 #[cfg(target_os = "linux")]
@@ -77,6 +79,9 @@ mod _core {
     use crate::run::{RunResult, handed_over, memory_needed, run};
     #[pymodule_export]
     use crate::scenario_file::Scenario;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::signals::watch_signals;
     #[pymodule_export]
     use crate::sweep::{SweepPlan, SweepRun, quantity, rows, synonym};
     #[cfg(target_os = "linux")]

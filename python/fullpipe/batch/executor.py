@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar, cast
+
+from fullpipe.errors import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LOOK_UP_S = 0.1
+# A thread whose job calls an algorithm that does not return is left to itself.
+_PATIENCE_S = 1.0
 
 
 def blocks(
@@ -89,9 +94,11 @@ def on_threads(
             tick()
     finally:
         ended.set()
+        end = time.monotonic() + _PATIENCE_S
         for each in workers:
             if each.ident is not None:  # started
-                each.join()
+                each.join(max(end - time.monotonic(), 0))
+                Exit.at_once |= each.is_alive()
 
 
 def _next(

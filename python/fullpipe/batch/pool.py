@@ -9,6 +9,7 @@ import os
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from fullpipe.errors import Exit
 from fullpipe.runners import SIMULATOR
 
 if TYPE_CHECKING:
@@ -150,4 +151,5 @@ def _on_threads(
         while (shard := running.next(_LOOK_UP_S)) is not False:
             yield Step(running.runs, running.packets, Shard(*shard) if shard else None)
     finally:
-        running.stop()
+        if not running.stop():
+            Exit.at_once = True

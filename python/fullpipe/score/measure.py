@@ -11,6 +11,7 @@ import numpy as np
 from fullpipe._core import ScenarioError
 from fullpipe.batch.pool import cores
 from fullpipe.batch.spec import SweepSpec
+from fullpipe.errors import Exit
 from fullpipe.score import process
 from fullpipe.score.points import name_of
 from fullpipe.score.suite import with_algorithm
@@ -175,7 +176,8 @@ class Measure:
             raise self._blamed(error, jobs) from None
         finally:
             self.runs, self.packets = self.runs + running.runs, self.packets + running.packets
-            running.stop()
+            if not running.stop():
+                Exit.at_once = True
         return done
 
     @staticmethod

@@ -102,7 +102,7 @@ class Exit:
     cluster is lost, and a thread whose algorithm does not return would never end."""
 
     heard: int | None = None
-    """Where a handled signal is told to the thread that :func:`watch_signals` starts."""
+    """The end to write of the pipe from which the thread of :func:`watch_signals` reads."""
 
 
 @contextmanager

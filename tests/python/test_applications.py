@@ -14,7 +14,7 @@ import fullpipe
 def test_an_application_goes_on_at_its_rate_after_an_unlimited_time(
     cc: str, stack: str, rate: int
 ) -> None:
-    """What waits in the send buffer at the change is written already, and doesn't count against the rate."""
+    """Data in the send buffer at the change is written already, and doesn't count against the rate."""
     scenario = f"""
         duration = "7s"
         [host]

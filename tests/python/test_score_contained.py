@@ -225,11 +225,71 @@ def test_an_endless_loop_ends(as_user: Scorer) -> None:
     assert time.monotonic() - start < 60
 
 
+SLOW = "import time\nself.seen = 4\ntime.sleep(0.5)"
+
+
 def test_the_budget_ends_a_candidate_that_is_slow(as_user: Scorer) -> None:
     start = time.monotonic()
-    entry = as_user.attempt("import time\nself.seen = 4\ntime.sleep(0.5)", "--budget", "3s")
-    assert entry["cells"] == 0
-    assert time.monotonic() - start < 40
+    entry = as_user.attempt(SLOW, "--budget", "3s")
+    assert (entry["cells"], entry["failed"], entry["missed"]) == (0, None, True)
+    assert time.monotonic() - start < 15
+    said = as_user.run("mine.py:Mine", "--budget", "3s").stdout
+    assert "mine.py:Mine: did not run: the time was over before" in said
+
+
+def test_bad_candidates_take_their_own_time_and_not_that_of_others(as_user: Scorer) -> None:
+    """One that is never imported, a slow one, one without its class, and one that writes lines of its own."""
+
+    def write(name: str, attempt: str, before: str = "") -> None:
+        code = "\n".join(f"        {line}" for line in attempt.splitlines())
+        text = before + CANDIDATE.format(attempt=code)
+        (as_user.folder / f"{name}.py").write_text(text)
+
+    write("endless", "pass", "while True: pass\n")
+    write("slow", SLOW)
+    write("good", "pass")
+    write("forger", 'raise ValueError("x\\n\\nerror: forged\\nscore 99")')
+    (as_user.folder / "other.py").write_text("class Other: pass\n")
+    names = ["slow.py:Mine", "other.py:Mine", "endless.py:Mine", "good.py:Mine", "forger.py:Mine"]
+    start = time.monotonic()
+    done = as_user.run(names[0], *names[1:], "--budget", "30s")
+    assert time.monotonic() - start < 60
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert any(line.startswith("good.py:Mine ") for line in lines)
+    assert "5 candidates: 1 remained, 0 stopped early, 4 failed" in done.stdout
+    for name, reason in {
+        "slow.py:Mine": "slow: its share of the time",
+        "other.py:Mine": "other.py: has no class Mine",
+        "endless.py:Mine": "did not answer within 10 s",
+        "forger.py:Mine": "ValueError: x error: forged score 99",
+    }.items():
+        (line,) = [line for line in lines if line.strip().startswith(f"{name}  failed: ")]
+        assert reason in line
+    assert not any(line.startswith(("error: forged", "score 99")) for line in lines)
+
+
+def test_a_signal_ends_the_wait_for_a_candidate(as_user: Scorer) -> None:
+    (as_user.folder / "mine.py").write_text(
+        "while True: pass\n" + CANDIDATE.format(attempt="        pass")
+    )
+    command = as_user.command("mine.py:Mine")
+    with subprocess.Popen(
+        command,
+        cwd=as_user.folder,
+        env=as_user.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        time.sleep(4)
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 130, said
+    assert time.monotonic() - start < 5
+    assert said.splitlines()[-1].startswith("interrupted")
 
 
 def test_it_can_not_signal_the_parent(mine: Scorer) -> None:

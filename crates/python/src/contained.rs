@@ -9,6 +9,9 @@ use pyo3::prelude::*;
 
 use crate::error::of_machine;
 
+/// Time for the refusal of a program, which is known before it could run, in ms.
+const PATIENCE_MS: u16 = 1_000;
+
 /// A contained program.
 #[pyclass(module = "fullpipe._core")]
 #[derive(Debug)]
@@ -18,11 +21,11 @@ pub(crate) struct Container {
 
 #[pymethods]
 impl Container {
-    /// Returns the problem and its fix, if the program could not be started; waits until it has been
-    /// started, or not.
+    /// Returns the problem and its fix, if the program could not be started. Waits for a second: a program that
+    /// has been started says nothing, whatever it does.
     fn refused(&mut self, py: Python<'_>) -> Option<(String, String)> {
         let sandbox = &mut self.sandbox;
-        let said = py.detach(|| sandbox.hear().ok().flatten())?;
+        let said = py.detach(|| sandbox.hear_within(PATIENCE_MS.into()).ok().flatten())?;
         let word = |key: &str| said["trouble"][key].as_str().map(str::to_owned);
         word("problem").zip(word("fix"))
     }

@@ -2,6 +2,8 @@
 
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
+use std::sync::mpsc::channel;
+use std::thread;
 use std::time::Duration;
 
 use fullpipe_plugin::remote;
@@ -10,6 +12,9 @@ use pyo3::prelude::*;
 
 use crate::controller::{Given, described, registry};
 use crate::error::refused_class;
+
+/// Time between two looks at signals.
+const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// Takes a socket from Python, which has detached its descriptor.
 fn owned(socket: RawFd) -> UnixStream {
@@ -29,9 +34,19 @@ pub(crate) fn connect(
 ) -> PyResult<()> {
     let sockets = sockets.into_iter().map(owned).collect();
     let patience = Duration::from_secs_f64(patience_s);
-    py.detach(|| remote::connect(name, sockets, patience))
-        .map(drop)
-        .map_err(|said| refused_class(py, name, &said, "correct the algorithm"))
+    // On a thread, so that a signal ends the wait.
+    let (tell, mut done) = channel();
+    let of = name.to_owned();
+    thread::spawn(move || tell.send(remote::connect(&of, sockets, patience).map(drop)));
+    loop {
+        py.check_signals()?;
+        let (heard, channel) = py.detach(move || (done.recv_timeout(LOOK_UP), done));
+        done = channel;
+        if let Ok(connected) = heard {
+            let refused = |said: String| refused_class(py, name, &said, "correct the algorithm");
+            return connected.map_err(refused);
+        }
+    }
 }
 
 /// Forgets the algorithms of other processes that have this name.

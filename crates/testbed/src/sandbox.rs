@@ -94,9 +94,16 @@ impl Sandbox {
     /// Returns the next message from inside, or `None` at the end. [`Errno::EINTR`] means that a
     /// signal arrived, which the caller must handle.
     pub fn hear(&mut self) -> Result<Option<Value>, Errno> {
+        self.hear_within(PollTimeout::NONE)
+    }
+
+    /// As [`Sandbox::hear`]; also `None` if no message arrives in time.
+    pub fn hear_within(&mut self, patience: PollTimeout) -> Result<Option<Value>, Errno> {
         if self.said.buffer().is_empty() {
             let mut fds = [PollFd::new(self.said.get_ref().as_fd(), PollFlags::POLLIN)];
-            poll(&mut fds, PollTimeout::NONE)?;
+            if poll(&mut fds, patience)? == 0 {
+                return Ok(None);
+            }
         }
         let mut line = String::new();
         match self.said.read_line(&mut line) {

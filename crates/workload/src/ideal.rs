@@ -38,7 +38,7 @@ pub struct Peak {
     pub rate: Rate,
     /// Size of the bucket; zero for a link without one.
     pub burst: Bytes,
-    /// Rate of what has tokens.
+    /// Rate of packets that have tokens.
     pub peak: Rate,
 }
 

@@ -33,6 +33,7 @@ class Candidate:
         file: The name of the file with its code; empty if it is no code.
         made: The class in a Python file; empty for a library.
         content: The contents of its file, code or policy, when it was read.
+        problem: The reason why it can't run, with a fix; empty if none is known.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Candidate:
     file: str = ""
     made: str = ""
     content: bytes = b""
+    problem: str = ""
 
     @property
     def is_code(self) -> bool:
@@ -73,7 +75,7 @@ def candidate(
 ) -> Candidate:
     """Returns the candidate that a word names: an algorithm, `policy:FILE`, `mine.py:Class`, or a library.
 
-    Code is read, and not run.
+    Code is read, and not run. A file without the class is a candidate with a problem: the others run without it.
 
     Args:
         word: The word.
@@ -81,7 +83,7 @@ def candidate(
         name: Another name in the output.
 
     Raises:
-        UserError: When there is no such algorithm, file or class.
+        UserError: When there is no such algorithm or file.
         ScenarioError: When the file of a policy has an error.
         OSError: When the file can't be read.
     """
@@ -115,11 +117,11 @@ def _shown(word: str, params: Mapping[str, object]) -> str:
 def _python(file: str, made: str, params: Mapping[str, object], shown: str) -> Candidate:
     content = _content(file)
     classes = _CLASS.findall(content.decode("utf-8", "replace"))
-    if made not in classes:
-        problem = f"has no class {made}" if made else "a file, and its class is missing"
-        fix = " or ".join(f"{file}:{each}" for each in classes) or f"{file}:Mine"
-        raise UserError(f"{file}: {problem}\n  fix: write {fix}")
-    return Candidate(shown, "", params, file, made, content)
+    fix = " or ".join(f"{file}:{each}" for each in classes) or f"{file}:Mine"
+    if not made:
+        raise UserError(f"{file}: a file, and its class is missing\n  fix: write {fix}")
+    problem = "" if made in classes else f"{file}: has no class {made}\n  fix: write {fix}"
+    return Candidate(shown, "", params, file, made, content, problem)
 
 
 def _content(file: str) -> bytes:

@@ -68,6 +68,7 @@ class Scored:
         points: Its points by the cells' keys.
         score: Its score; None if it failed.
         failed: The reason why it has none.
+        missed: Whether the time was over before it had one.
         stopped: The number of cells after which it stopped in the race; None if it did not.
     """
 
@@ -76,6 +77,7 @@ class Scored:
     points: dict[str, float] = field(default_factory=dict)
     score: Strata | None = None
     failed: str = ""
+    missed: bool = False
     stopped: int | None = None
 
 
@@ -158,6 +160,8 @@ def measured(candidates: Sequence[Candidate], asked: Asked) -> Result:
         and (problem := process.refused())
     ):
         raise UserError(problem)
+    if all(each.problem for each in candidates):
+        raise UserError(candidates[0].problem)
     unlike = {each.key: each for each in candidates}
     folder = asked.folder or cache()
     counter = Counter(silent=asked.as_json)
@@ -181,6 +185,7 @@ def measured(candidates: Sequence[Candidate], asked: Asked) -> Result:
             each.failed = measure.failed.get(each.candidate.key, "")
             found = scored(suite, cells, each.points)
             each.score = None if each.failed or math.isnan(found.mean) else found
+            each.missed = not each.failed and each.score is None
         every.sort(key=_rank)
         hidden = None
         if asked.holdout and every[0].score and suite.holdout and not measure.over:
@@ -227,7 +232,7 @@ def _race(
             )
             _, stops = race.stopped(table, before, alpha, len(ends) - 1)
             for each, stop in zip(there, stops, strict=True):
-                if stop:
+                if stop and end < len(cells):
                     each.stopped = end
             there = [each for each in there if each.stopped is None]
         begin = end

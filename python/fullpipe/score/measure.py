@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _LOOK_UP_S = 0.1
 _SHARD_S = 0.5
+_CELL_S = 120.0
+"""Longest time of code without a finished cell: a hundred times that of a slow one in Python."""
 _AT_ONCE = 2000
 """Most runs of one plan: a plan of many takes a while before its first run."""
 
@@ -39,6 +41,13 @@ class FailedError(Exception):
     def __init__(self, candidate: Candidate, problem: str) -> None:
         super().__init__(problem)
         self.candidate, self.problem = candidate, problem
+
+
+class _Turn(NamedTuple):
+    """A candidate's share of the time: its end on the monotonic clock, and its length in s."""
+
+    end: float
+    lasts_s: float
 
 
 class Measure:
@@ -67,6 +76,7 @@ class Measure:
         self._threads = threads or cores()
         self._contained, self._secrets = contained, secrets
         self._end = None if budget_s is None else time.monotonic() + budget_s
+        self._turn: _Turn | None = None
         self._served: dict[str, ExitStack] = {}
         self.failed: dict[str, str] = {}
         self.runs = self.packets = 0
@@ -92,11 +102,21 @@ class Measure:
         self._counter.begin(len(missing), 0, what)
         done = self._some([job for job in missing if not job[0].is_code], kept, 0)
         # One candidate's processes at a time: thousands of them would not fit into memory.
-        for candidate in candidates:
-            if candidate.is_code:
-                jobs = [job for job in missing if job[0].key == candidate.key]
-                done = self._some(jobs, kept, done)
-                self.release(candidate.key)
+        code = [candidate for candidate in candidates if candidate.is_code]
+        for number, candidate in enumerate(code):
+            jobs = [job for job in missing if job[0].key == candidate.key]
+            self._turn = self._share(len(code) - number)
+            done = self._some(jobs, kept, done)
+            self.release(candidate.key)
+        self._turn = None
+
+    def _share(self, candidates: int) -> _Turn | None:
+        """Returns the share of the time that is left, for the first of a number of candidates; None if it has all."""
+        now = time.monotonic()
+        if self._end is None or candidates == 1:
+            return None
+        lasts = max(self._end - now, 0.0) / candidates
+        return _Turn(now + lasts, lasts)
 
     def _some(self, jobs: list[tuple[Candidate, Cell]], kept: Kept, done: int) -> int:
         while jobs and not self.over:
@@ -123,6 +143,8 @@ class Measure:
 
     def _is_ready(self, candidate: Candidate) -> bool:
         """Starts the processes of a candidate, if it is code; returns whether it can run."""
+        if candidate.problem:
+            self.failed[candidate.key] = candidate.problem.partition("\n")[0]
         if candidate.key in self.failed:
             return False
         if not candidate.is_code or candidate.key in self._served:
@@ -161,8 +183,11 @@ class Measure:
             for point, (_, cell) in enumerate(jobs)
         ]
         running = plan.start(ranges, self._threads, _SHARD_S)
+        runs, last = 0, time.monotonic()
         try:
             while (shard := running.next(_LOOK_UP_S)) is not False:
+                if running.runs > runs:
+                    runs, last = running.runs, time.monotonic()
                 if shard:
                     for point, values in _values(part, shard[2]):
                         candidate, cell = jobs[point]
@@ -172,6 +197,8 @@ class Measure:
                 if self._end is not None and time.monotonic() > self._end:
                     self.over = True
                     break
+                if jobs[0][0].is_code:
+                    self._ask_for_haste(jobs[0][0], last)
         except ScenarioError as error:
             raise self._blamed(error, jobs) from None
         finally:
@@ -179,6 +206,15 @@ class Measure:
             if not running.stop():
                 Exit.at_once = True
         return done
+
+    def _ask_for_haste(self, candidate: Candidate, last: float) -> None:
+        """Fails a candidate whose share of the time is over, or which has finished no cell for long."""
+        now = time.monotonic()
+        if self._turn and now > self._turn.end:
+            share = f"its share of the time, {self._turn.lasts_s:.3g} s"
+            raise FailedError(candidate, f"slow: {share}, was over before all its cells had run")
+        if now > last + _CELL_S:
+            raise FailedError(candidate, f"slow: no cell ended within {_CELL_S:.0f} s")
 
     @staticmethod
     def _blamed(error: ScenarioError, jobs: Iterable[tuple[Candidate, Cell]]) -> Exception:

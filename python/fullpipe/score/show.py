@@ -36,9 +36,7 @@ def show(result: Result, console: Console, *, revealed: bool) -> None:
     )
     if best.score is None:
         for each in result.all:
-            console.print(
-                f"{each.candidate.name}: failed: {each.failed}", markup=False, soft_wrap=True
-            )
+            console.print(f"{each.candidate.name}: {_reason(each)}", markup=False, soft_wrap=True)
         return
     console.print()
     console.print(
@@ -74,20 +72,29 @@ def _show_race(result: Result, console: Console) -> None:
     console.print()
     stopped = sum(each.stopped is not None for each in result.all)
     failed = sum(bool(each.failed) for each in result.all)
-    ended = len(result.all) - stopped - failed
+    missed = sum(each.missed for each in result.all)
+    ended = len(result.all) - stopped - failed - missed
+    also = f", {missed} did not run" if missed else ""
     console.print(
-        f"{len(result.all)} candidates: {ended} remained, {stopped} stopped early, {failed} failed. The best one stops "
-        f"by mistake with a probability of at most {result.alpha:.0%}."
+        f"{len(result.all)} candidates: {ended} remained, {stopped} stopped early, {failed} failed{also}. The best one "
+        f"stops by mistake with a probability of at most {result.alpha:.0%}."
     )
     for each in result.all[1:_MOST]:
         if each.score is None:
-            line = f"failed: {each.failed}"
+            line = _reason(each)
         else:
             early = f", stopped after {each.stopped}" if each.stopped else ""
             line = f"{_interval(each.score)}  {len(each.points)} cells{early}"
         console.print(f"  {each.candidate.name}  {line}", markup=False, soft_wrap=True)
     if len(result.all) > _MOST:
         console.print(f"  and {len(result.all) - _MOST} more; --json has all", style="dim")
+
+
+def _reason(each: Scored) -> str:
+    """Returns why a candidate has no score, on one line."""
+    if each.missed:
+        return "did not run: the time was over before"
+    return f"failed: {' '.join(each.failed.split())}"
 
 
 def _of_holdout(result: Result, hidden: Hidden) -> str:
@@ -190,6 +197,7 @@ def _candidate(result: Result, each: Scored) -> dict[str, object]:
         "cells": len(each.points),
         "stopped": each.stopped,
         "failed": each.failed or None,
+        "missed": each.missed,
     }
     if each.score:
         found |= _numbers(each.score)

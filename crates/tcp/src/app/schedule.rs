@@ -99,8 +99,8 @@ impl Schedule {
         self.bytes
     }
 
-    /// As [`App::written`](super::App). An unlimited application has written what the sender has accepted by
-    /// the moment its rate changes: what it sent, and what waits in its buffer.
+    /// As [`App::written`](super::App). An unlimited application has written the data that the sender has accepted
+    /// by the moment its rate changes: those it sent, and those in its buffer.
     pub(super) fn written(
         &mut self,
         opened: Time,

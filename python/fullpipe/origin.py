@@ -11,6 +11,7 @@ from fullpipe import _core
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+    from typing import BinaryIO
 
     Texts = Mapping[str, str]
 
@@ -24,7 +25,8 @@ PATH = {"rate": "100mbit", "rtt": "50ms", "buffer": "1bdp"}
 STDIN = "-"
 ALGORITHMS = "algorithms"
 """The name, in errors, of a scenario that is made of algorithms."""
-_MOST = 2**20
+_MOST = 2**26
+"""Most bytes of a scenario."""
 _WARM_UP = 6
 """The warm-up of a run that is too short for its scenario's: this fraction of its duration."""
 
@@ -65,9 +67,25 @@ def read(scenario: str | os.PathLike[str]) -> tuple[str, str]:
     if isinstance(scenario, str) and "\n" in scenario:
         return scenario, "<text>"
     if scenario == STDIN:
-        return _decoded(sys.stdin.buffer.read(_MOST), "<stdin>"), "<stdin>"
+        if not (text := _bounded(sys.stdin.buffer, "<stdin>")):
+            raise OSError(
+                "<stdin>: no scenario\n  fix: write one to standard input, or name a file"
+            )
+        return _decoded(text, "<stdin>"), "<stdin>"
     path = located(scenario)
-    return _decoded(path.read_bytes(), str(path)), str(path)
+    file = str(path)
+    named = file.encode(errors="backslashreplace").decode()
+    if named != file:
+        raise OSError(f"{named}: a name that is not in UTF-8\n  fix: rename it")
+    with path.open("rb") as stream:
+        return _decoded(_bounded(stream, file), file), file
+
+
+def _bounded(stream: BinaryIO, file: str) -> bytes:
+    text = stream.read(_MOST + 1)
+    if len(text) > _MOST:
+        raise OSError(f"{file}: more than {_MOST // 2**20} MiB\n  fix: name the file of a scenario")
+    return text
 
 
 def _decoded(text: bytes, file: str) -> str:

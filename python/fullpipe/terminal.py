@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
@@ -61,14 +62,19 @@ def console(*, stderr: bool = False) -> Console:
 def open_streams() -> None:
     """Prepares the standard streams of a command.
 
-    A closed one is opened on the null device, so that no file gets its number. Both outputs escape
-    texts. A message that can't be written to standard error is lost, and the command goes on.
+    A closed one is opened on the null device, so that no file gets its number. Both outputs escape texts, and the
+    characters that their encoding lacks. A message that can't be written to standard error is lost, and the command
+    goes on.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115  (until the process ends)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.stdout = cast("TextIO", _Escaping(sys.stdout or _on_null()))
     sys.stderr = cast("TextIO", _Quiet(sys.stderr or _on_null()))
 

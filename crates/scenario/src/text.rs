@@ -5,6 +5,9 @@ use crate::model::Scenario;
 use crate::raw;
 use crate::template::Template;
 
+/// Characters of the longest title.
+const LONGEST_TITLE: usize = 200;
+
 impl Scenario {
     /// Reads a scenario. Errors refer to the text as `file`.
     pub fn parse(text: &str, file: &str) -> Result<Scenario, Error> {
@@ -60,8 +63,11 @@ impl Scenario {
             .collect()
     }
 
-    /// Returns the first line of the file's comment; `None` without a comment.
+    /// Returns the begin of the first line of the file's comment, which tables and pictures have room for; `None`
+    /// without a comment.
     pub fn title(&self) -> Option<&str> {
-        self.comment.first().map(String::as_str)
+        let line = self.comment.first()?;
+        let end = line.char_indices().nth(LONGEST_TITLE);
+        Some(&line[..end.map_or(line.len(), |(at, _)| at)])
     }
 }

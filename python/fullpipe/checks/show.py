@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -12,6 +13,7 @@ from rich.text import Text
 
 from fullpipe.results import disk
 from fullpipe.runners import SIMULATOR, option
+from fullpipe.terminal import printable
 from fullpipe.verdicts.show import line
 from fullpipe.view.table import NONE, digits, rate_unit
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from fullpipe.verdicts.judged import Judged
 
 _CONDITION, _MEASURED = 42, 24
+_NOT_XML = re.compile("[\ufffe\uffff]")
 
 
 def show(checked: Checked, console: Console) -> None:
@@ -124,13 +127,17 @@ def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
     Raises:
         OSError: When it can't be written.
     """
+
+    def xml(text: str) -> str:
+        return _NOT_XML.sub(lambda found: ascii(found[0])[1:-1], printable(text))
+
     root = ET.Element("testsuites", name="fullpipe check")
     for checked in all_checked:
         missed = sum(not each.met for each in checked.judged)
         suite = ET.SubElement(
             root,
             "testsuite",
-            name=_called(checked),
+            name=xml(_called(checked)),
             tests=str(len(checked.judged)),
             failures=str(missed),
             errors="0",
@@ -139,13 +146,17 @@ def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
         for each in checked.judged:
             share = f"{checked.wall_s / len(checked.judged):.3f}"
             case = ET.SubElement(
-                suite, "testcase", classname=_called(checked), name=each.subject.name, time=share
+                suite,
+                "testcase",
+                classname=xml(_called(checked)),
+                name=xml(each.subject.name),
+                time=share,
             )
             if not each.met:
                 failure = ET.SubElement(
-                    case, "failure", message=f"measured {measured(each)}", type="missed"
+                    case, "failure", message=xml(f"measured {measured(each)}"), type="missed"
                 )
-                failure.text = f"{reason(each)}\n{shlex.join(checked.replay(each.failed[0]))}"
+                failure.text = xml(f"{reason(each)}\n{shlex.join(checked.replay(each.failed[0]))}")
     ET.indent(root)
     disk.put(path, ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n")
 

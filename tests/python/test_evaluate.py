@@ -35,7 +35,7 @@ section = "1"
 title = "Use of the link"
 question = "Does a flow use the link?"
 metric = "utilization"
-at_least = 80
+at_least = "80%"
 why = "Our choice."
 also = ["queue_delay.p95"]
 scenario = """
@@ -324,7 +324,7 @@ def test_the_usual_directory_of_a_policy_has_no_folder_of_its_own(small: Path) -
 def test_a_criterion_that_is_not_met_is_exit_code_1(
     fullpipe: Fullpipe, small: Path, tmp_path: Path
 ) -> None:
-    small.write_text(SMALL.replace("at_least = 80", "at_most = 10"), encoding="utf-8")
+    small.write_text(SMALL.replace('at_least = "80%"', 'at_most = "10%"'), encoding="utf-8")
     done = fullpipe(
         "evaluate",
         "cubic",
@@ -371,14 +371,25 @@ def test_a_criterion_like_another_has_its_runs(small: Path) -> None:
     ("old", "new", "said"),
     [
         ('metric = "utilization"', 'metric = "usage"', "criterion[0].metric"),
-        ("at_least = 80", 'at_least = "much"', "criterion[0].at_least"),
-        ("at_least = 80", "at_least = 80\nat_most = 90", "is a second bound"),
+        ('at_least = "80%"', 'at_least = "much"', "criterion[0].at_least"),
+        ('at_least = "80%"', 'at_least = "80%"\nat_most = "90%"', "is a second bound"),
+        (
+            'at_least = "80%"',
+            "at_least = 0.5",
+            'a share without its unit\n  fix: write it like "50%"',
+        ),
+        ('at_least = "80%"', "at_least = 80", "a share without its unit"),
+        (
+            'metric = "utilization"\nat_least = "80%"',
+            'metric = "queue_delay.p95"\nat_most = "50%"',
+            "is a share, and queue_delay.p95 is in ms",
+        ),
         ("{rate}", "{speed}", "no axis has"),
         ("{cc}", "cubic", "has no {cc}"),
         ('why = "Our choice."', "", "criterion[0].why"),
         ('name = "later"', 'name = "use"', "two criteria have this name"),
         ('section = "2"', 'chapter = "2"', "unknown key"),
-        ("at_least = 80", 'at_least = ["vivace"]', "is no baseline of the suite"),
+        ('at_least = "80%"', 'at_least = ["vivace"]', "is no baseline of the suite"),
         ('title = "Two rules"', 'title = "T"\nbaselines = ["vegas"]', "is no algorithm"),
         ('title = "Two rules"', 'title = "T"\nsubject = "queue"', "baselines: is missing"),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -358,9 +359,26 @@ def _bound(reader: Reader, table: Table, where: str) -> Bound | None:
         return Bound(
             side == "at_most", reader.number(table.get("times", 1), where + "times", 0), than
         )
+    return Bound(side == "at_most", _number(reader, given, where + side, table))
+
+
+def _number(reader: Reader, given: Json, key: str, table: Table) -> float:
+    """Returns a bound in the unit of tables: a share has its unit, as in `expect`."""
+    name = str(table.get("metric"))
+    found = quantity(known_names().get(name, name))
+    is_share = name == VARIATION or table.get("against") == "harm"
+    unit = "%" if is_share else found.unit if found else ""
+    share = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", given) if isinstance(given, str) else None
+    if share:
+        if unit not in ("", "%"):
+            reader.refuse(key, given, f"is a share, and {name} is in {unit}", "write a number")
+        return float(share[1]) / (1 if unit else 100)
     if not isinstance(given, int | float) or isinstance(given, bool):
-        reader.refuse(where + side, given, "is no bound", "write a number, or algorithms as a list")
-    return Bound(side == "at_most", float(given))
+        fix = 'write a number, a share like "50%", or algorithms as a list'
+        reader.refuse(key, given, "is no bound", fix)
+    if unit == "%":
+        reader.refuse(key, f"{given}", "is a share without its unit", 'write it like "50%"')
+    return float(given)
 
 
 def _metric(reader: Reader, value: Json | None, key: str) -> str:

@@ -113,8 +113,10 @@ def _parsed(text: str) -> dict[str, Any] | None:
 
 
 def _of_json(value: dict[str, Any], name: str, warnings: list[str]) -> Read:
+    if iperf3.is_iperf3(value):
+        found, told = iperf3.flows(value, name)
+        return Read("iperf3", found, [*warnings, *told])
     for kind, fits, flows in (
-        ("iperf3", iperf3.is_iperf3, iperf3.flows),
         ("flent", flent.is_flent, flent.flows),
         ("qlog", qlog.is_qlog, qlog.flows),
     ):

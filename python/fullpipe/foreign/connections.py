@@ -1,8 +1,10 @@
 """TCP flows and QUIC connections of captured packets, as series over time.
 
-The times come from one capture. RTTs are the larger of two parts of a round trip: from data to their
-ACK, and from an ACK to the data that echo its timestamp. At the sender the first is the whole RTT,
-at the receiver the second. Those of QUIC are the times between changes of the spin bit.
+The times come from one capture. RTTs are one of two parts of a round trip: from data to their ACK,
+and from an ACK to the data that echo its timestamp. At the sender the first is the whole RTT, at the
+receiver the second; the handshake shows which part is the larger one, or else the samples do. Data
+that waited for the application show nothing. Those of QUIC are the times between changes of the
+spin bit.
 """
 
 from __future__ import annotations
@@ -27,7 +29,11 @@ _MOST_TRACKED = 200_000
 _MOST_OF_ACKS = 0.05
 """A direction of a QUIC connection with a smaller share of the other's bytes is its ACKs, and no flow: QUIC encrypts
 which packets are. ACKs of 40 bytes for each packet of 1,400 are 3 %."""
-_SYN = 2
+_SYN, _ACK = 2, 16
+_CLEARLY = 2.0
+"""The parts of a handshake say where the capture was made if one is this much longer than the other."""
+_LOOSE = 0.25
+"""The largest part of a time from an ACK to an echo of it that may be up to the sender, not the path."""
 _LONG, _SHORT = 0xC0, 0x40
 """The two highest bits of a QUIC packet with a long, and with a short header."""
 _VERSIONS = {1, 0x6B3343CF}
@@ -53,7 +59,13 @@ class _Way:
     board: Scoreboard | None = None
     scale: int = 0
     window: int | None = None
-    stamps: dict[int, float] = field(default_factory=dict)
+    shaking: tuple[int, float | None] | None = None
+    """The number after the SYN, and its time until it is acknowledged; without a time if it was sent twice."""
+    shook: tuple[float, float] | None = None
+    """The time of the SYN's ACK, and the time that it took."""
+    stamp: int | None = None
+    stamps: dict[int, list[float]] = field(default_factory=dict)
+    """The time of the first ACK with a timestamp, and that of the first one with the next timestamp."""
     forth: list[tuple[float, float]] = field(default_factory=list)
     back: list[tuple[float, float]] = field(default_factory=list)
     spins: list[float] = field(default_factory=list)
@@ -83,16 +95,32 @@ class _Way:
         end = board.edge + _signed(packet.seq + packet.size - board.edge)
         if not board.send(end, packet.size, packet.time):
             self.again += 1
-        if packet.echo is not None and (sent := self.stamps.pop(packet.echo, None)) is not None:
-            self.back.append((packet.time, packet.time - sent))
+        if packet.echo is not None and (acks := self.stamps.pop(packet.echo, None)) is not None:
+            self._echoed(packet.time, acks)
         self._note(packet.time)
+
+    def _echoed(self, time: float, acks: list[float]) -> None:
+        """Takes the first data that echo an ACK.
+
+        They left the sender before the next ACK came there. Without a next one, they may have waited for any time.
+        """
+        rtt = time - acks[0]
+        if len(acks) > 1 and acks[1] - acks[0] <= _LOOSE * rtt:
+            self.back.append((time, rtt))
 
     def ack(self, packet: Segment) -> None:
         """Takes a packet of the other direction that acknowledges data of this one."""
-        if packet.stamp is not None and packet.stamp not in self.stamps:
+        if packet.stamp is not None and packet.stamp != self.stamp:
+            if self.stamp in self.stamps:
+                self.stamps[self.stamp].append(packet.time)
             if len(self.stamps) > _MOST_TRACKED:
                 self.stamps.clear()
-            self.stamps[packet.stamp] = packet.time
+            self.stamps.setdefault(packet.stamp, [packet.time])
+            self.stamp = packet.stamp
+        if self.shaking and packet.flags & _ACK and packet.ack == self.shaking[0]:
+            if self.shaking[1] is not None:
+                self.shook = packet.time, packet.time - self.shaking[1]
+            self.shaking = None
         self.window = packet.window << (0 if packet.flags & _SYN else self.scale)
         if self.board is None:
             return
@@ -142,9 +170,22 @@ class _Way:
         ports = (self.source[1], self.target[1])
         return self.quic or (_PORT in ports and self.short == self.packets)
 
-    def flow(self, *, quic: bool) -> Flow:
-        """Returns the flow of its data; `quic` says whether a datagram of either direction is QUIC's."""
-        rtts = self._rtts() if quic or self.tcp else []
+    def syn(self, packet: Segment) -> None:
+        """Takes a SYN of this direction."""
+        number = packet.seq + 1 & 0xFFFFFFFF
+        again = self.shaking is not None and self.shaking[0] == number
+        if self.board is None or again:
+            self.shaking = number, None if again else packet.time
+        self.board = self.board or Scoreboard(number)
+
+    def flow(self, other: _Way | None, *, quic: bool) -> Flow:
+        """Returns the flow of its data.
+
+        Args:
+            other: The other direction, if it has packets.
+            quic: Whether a datagram of either direction is QUIC's.
+        """
+        rtts = self._rtts(other) if quic or self.tcp else []
         for time, rtt in rtts:
             self.row(time)["rtt"] = rtt
         rows = [{"time": (at + 1) * self.step, **row} for at, row in sorted(self.rows.items())]
@@ -159,12 +200,19 @@ class _Way:
             flow.goodput_bps = 8 * delivered / (self.last - self.first)
         return with_rates(flow)
 
-    def _rtts(self) -> list[tuple[float, float]]:
+    def _rtts(self, other: _Way | None) -> list[tuple[float, float]]:
         if not self.tcp:
             gaps = [(a, b) for a, b in zip(self.spins, self.spins[1:], strict=False) if b >= a]
             # A bit that changes with every few packets is random, as RFC 9000 lets endpoints set it.
             return [(b, b - a) for a, b in gaps] if 4 * len(gaps) < self.packets else []
-        found = max(self.forth, self.back, key=_low)
+        forth, back = self.shook, other.shook if other else None
+        found = self.forth
+        if forth and back and max(forth[1], back[1]) > _CLEARLY * min(forth[1], back[1]):
+            at_receiver = back[1] > forth[1]
+        else:
+            at_receiver = _low(self.back) > _low(self.forth)
+        if at_receiver:
+            found = self.back or ([back] if back else [])
         return [each for each in found if each[1] >= 0]  # a clock can be set back
 
 
@@ -195,7 +243,7 @@ def connections(
                     )
                 # The window that this end advertises limits the other direction.
                 other.scale = packet.scale or 0
-                way.board = Scoreboard(packet.seq + 1)
+                way.syn(packet)
             if other is not None:
                 other.ack(packet)
         if packet.size:
@@ -207,7 +255,7 @@ def connections(
         quic = way.is_quic() or (other is not None and other.is_quic())
         least = other.bytes * _MOST_OF_ACKS if quic and other else 0.0
         if way.bytes >= max(LEAST_BYTES, least):
-            found.append(way.flow(quic=quic))
+            found.append(way.flow(other, quic=quic))
     return found
 
 
@@ -216,7 +264,7 @@ def _signed(difference: int) -> int:
 
 
 def _low(samples: list[tuple[float, float]]) -> float:
-    """Returns the 10th percentile: of many samples the larger part can be waits of the application."""
+    """Returns the 10th percentile: of many samples the larger part can be waits, for a queue or a delayed ACK."""
     return sorted(rtt for _, rtt in samples)[len(samples) // 10] if samples else -1.0
 
 

@@ -81,6 +81,7 @@ class Scoreboard:
         self._head = 0
         self._segment = 1
         self._lost: int | None = 0
+        self._selective = False
 
     @property
     def delivered(self) -> int:
@@ -120,10 +121,13 @@ class Scoreboard:
             Whether it reports data for the first time, and the time at which the newest of them were sent; None if they
             were sent twice.
         """
-        progress, sent = False, None
+        progress, sent, blocks = False, None, list(blocks)
+        self._selective = self._selective or bool(blocks)
         if self.acked < number <= self.edge:
             progress = True
             sent = self._taken(self.acked, number)
+            if not self._selective and self._again.within(self.acked, number):
+                sent = None  # data above those sent again have waited for them
             self._sacked.cut(number)
             self._again.cut(number)
             self.acked = number

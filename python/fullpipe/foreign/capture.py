@@ -18,10 +18,10 @@ _EXTENSIONS = {0, 43, 60}
 """Headers of IPv6 before that of TCP or UDP: hop-by-hop options, routing, destination options."""
 _RAW = {12, 101, 228, 229}
 _PCAP = {
-    b"\xd4\xc3\xb2\xa1": ("<", 1e-6),
-    b"\xa1\xb2\xc3\xd4": (">", 1e-6),
-    b"\x4d\x3c\xb2\xa1": ("<", 1e-9),
-    b"\xa1\xb2\x3c\x4d": (">", 1e-9),
+    b"\xd4\xc3\xb2\xa1": ("<", 1000),
+    b"\xa1\xb2\xc3\xd4": (">", 1000),
+    b"\x4d\x3c\xb2\xa1": ("<", 1),
+    b"\xa1\xb2\x3c\x4d": (">", 1),
 }
 PCAPNG = b"\x0a\x0d\x0d\x0a"
 MAGICS = (*_PCAP, PCAPNG)
@@ -29,7 +29,7 @@ MAGICS = (*_PCAP, PCAPNG)
 
 @dataclass(slots=True)
 class Segment:
-    """A TCP segment or a UDP datagram; `size` is its payload in bytes."""
+    """A TCP segment or a UDP datagram: `time` in seconds from the beginning, `size` of its payload in bytes."""
 
     time: float
     source: tuple[bytes, int]
@@ -48,8 +48,14 @@ class Segment:
     """The first bytes of a datagram's payload, up to 5."""
 
 
-def segments(file: BinaryIO, name: str) -> Iterator[Segment]:
+def segments(file: BinaryIO, name: str, began: int | None = None) -> Iterator[Segment]:
     """Yields the segments and datagrams of a capture; stops where it is cut off.
+
+    Args:
+        file: The capture, at its begin.
+        name: The name of the file, for errors.
+        began: The time of zero in nanoseconds since 1970; by default that of the first segment. As seconds since 1970,
+            a float is a multiple of 238 ns.
 
     Raises:
         ForeignError: When it is no capture, or a length in it is absurd.
@@ -62,7 +68,9 @@ def segments(file: BinaryIO, name: str) -> Iterator[Segment]:
     else:
         raise ForeignError(f"{name}: not a capture")
     for time, kind, data, long in packets:
-        if found := _packet(time, kind, data, long):
+        if found := _packet(kind, data, long):
+            began = time if began is None else began
+            found.time = (time - began) / 1e9
             yield found
 
 
@@ -73,8 +81,9 @@ def _damaged(name: str, what: str) -> ForeignError:
 
 
 def _pcap(
-    file: BinaryIO, order: str, unit: float, name: str
-) -> Iterator[tuple[float, int, bytes, int]]:
+    file: BinaryIO, order: str, unit: int, name: str
+) -> Iterator[tuple[int, int, bytes, int]]:
+    """Yields time in nanoseconds, link type, captured bytes, and size of each packet."""
     head = file.read(20)
     if len(head) < 20:
         raise _damaged(name, "its header is cut off")
@@ -87,13 +96,13 @@ def _pcap(
         data = file.read(kept)
         if len(data) < kept:
             return
-        yield seconds + part * unit, kind, data, long
+        yield seconds * 10**9 + part * unit, kind, data, long
 
 
-def _pcapng(file: BinaryIO, name: str) -> Iterator[tuple[float, int, bytes, int]]:
+def _pcapng(file: BinaryIO, name: str) -> Iterator[tuple[int, int, bytes, int]]:
     file.seek(0)
     order = "<"
-    interfaces: list[tuple[int, float]] = []
+    interfaces: list[tuple[int, int]] = []
     while len(head := file.read(8)) == 8:
         if head[:4] == PCAPNG:
             mark = file.read(4)
@@ -118,20 +127,21 @@ def _pcapng(file: BinaryIO, name: str) -> Iterator[tuple[float, int, bytes, int]
             if at >= len(interfaces) or kept > rest - 24:
                 raise _damaged(name, "a packet longer than its block, or of no interface")
             link, unit = interfaces[at]
-            yield (high << 32 | low) * unit, link, body[20 : 20 + kept], long
+            yield (high << 32 | low) * 10**9 // unit, link, body[20 : 20 + kept], long
 
 
-def _resolution(options: bytes, order: str) -> float:
+def _resolution(options: bytes, order: str) -> int:
+    """Returns the units of a time in a second."""
     while len(options) >= 4:
         code, size = struct.unpack(order + "HH", options[:4])
         if code == 9 and size and len(options) > 4:
             value = options[4]
-            return 2.0 ** -(value & 127) if value & 128 else 10.0**-value
+            return 1 << (value & 127) if value & 128 else int(10**value)
         options = options[4 + (size + 3 & ~3) :]
-    return 1e-6
+    return 10**6
 
 
-def _packet(time: float, kind: int, data: bytes, long: int) -> Segment | None:
+def _packet(kind: int, data: bytes, long: int) -> Segment | None:
     start = {_ETHERNET: 14, _NULL: 4, _SLL: 16, _SLL2: 20}.get(kind, 0)
     if kind == _ETHERNET:
         while data[start - 2 : start] in (b"\x81\x00", b"\x88\xa8"):
@@ -156,21 +166,20 @@ def _packet(time: float, kind: int, data: bytes, long: int) -> Segment | None:
         return None
     inner = ip[head:]
     if protocol == 6 and len(inner) >= 20:
-        return _tcp(time, source, target, inner, whole - head)
+        return _tcp(source, target, inner, whole - head)
     if protocol == 17 and len(inner) >= 8:
         ports = struct.unpack(">HH", inner[:4])
         size = max(whole - head - 8, 0)
-        return Segment(
-            time, (source, ports[0]), (target, ports[1]), size, False, head=bytes(inner[8:13])
-        )
+        begin = bytes(inner[8:13])
+        return Segment(0.0, (source, ports[0]), (target, ports[1]), size, False, head=begin)
     return None
 
 
-def _tcp(time: float, source: bytes, target: bytes, inner: bytes, whole: int) -> Segment:
+def _tcp(source: bytes, target: bytes, inner: bytes, whole: int) -> Segment:
     from_port, to_port, seq, ack, offset, flags, window = struct.unpack(">HHIIBBH", inner[:16])
     head = (offset >> 4) * 4
     found = Segment(
-        time,
+        0.0,
         (source, from_port),
         (target, to_port),
         max(whole - head, 0),

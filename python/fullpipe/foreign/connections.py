@@ -49,7 +49,6 @@ class _Way:
     target: End
     tcp: bool
     step: float
-    began: float
     exact: bool
     first: float | None = None
     last: float = 0.0
@@ -57,6 +56,10 @@ class _Way:
     packets: int = 0
     again: int = 0
     board: Scoreboard | None = None
+    initial: int | None = None
+    """The number of the SYN."""
+    seen: bool = False
+    """Whether it has a packet."""
     scale: int = 0
     window: int | None = None
     shaking: tuple[int, float | None] | None = None
@@ -75,12 +78,12 @@ class _Way:
     rows: dict[int, dict[str, float | None]] = field(default_factory=dict)
 
     def row(self, time: float) -> dict[str, float | None]:
-        return self.rows.setdefault(max(int((time - self.began) / self.step), 0), {})
+        return self.rows.setdefault(max(int(time / self.step), 0), {})
 
     def _last_row(self, time: float) -> dict[str, float | None]:
         row = self.row(time)
         if self.exact:
-            row["time"] = max(time - self.began, 0.0)
+            row["time"] = max(time, 0.0)
         return row
 
     def data(self, packet: Segment) -> None:
@@ -173,16 +176,17 @@ class _Way:
     def syn(self, packet: Segment) -> None:
         """Takes a SYN of this direction."""
         number = packet.seq + 1 & 0xFFFFFFFF
-        again = self.shaking is not None and self.shaking[0] == number
-        if self.board is None or again:
+        self.initial = packet.seq
+        if self.shook is None and not self.packets:
+            again = self.shaking is not None and self.shaking[0] == number
             self.shaking = number, None if again else packet.time
-        self.board = self.board or Scoreboard(number)
+            self.board = Scoreboard(number)
 
-    def flow(self, other: _Way | None, *, quic: bool) -> Flow:
+    def flow(self, other: _Way, *, quic: bool) -> Flow:
         """Returns the flow of its data.
 
         Args:
-            other: The other direction, if it has packets.
+            other: The other direction.
             quic: Whether a datagram of either direction is QUIC's.
         """
         rtts = self._rtts(other) if quic or self.tcp else []
@@ -200,12 +204,12 @@ class _Way:
             flow.goodput_bps = 8 * delivered / (self.last - self.first)
         return with_rates(flow)
 
-    def _rtts(self, other: _Way | None) -> list[tuple[float, float]]:
+    def _rtts(self, other: _Way) -> list[tuple[float, float]]:
         if not self.tcp:
             gaps = [(a, b) for a, b in zip(self.spins, self.spins[1:], strict=False) if b >= a]
             # A bit that changes with every few packets is random, as RFC 9000 lets endpoints set it.
             return [(b, b - a) for a, b in gaps] if 4 * len(gaps) < self.packets else []
-        forth, back = self.shook, other.shook if other else None
+        forth, back = self.shook, other.shook
         found = self.forth
         if forth and back and max(forth[1], back[1]) > _CLEARLY * min(forth[1], back[1]):
             at_receiver = back[1] > forth[1]
@@ -216,47 +220,66 @@ class _Way:
         return [each for each in found if each[1] >= 0]  # a clock can be set back
 
 
-def connections(
-    packets: Iterable[Segment], *, step: float, began: float | None = None, exact: bool = False
-) -> list[Flow]:
-    """Returns the largest flows of packets, each direction with data for itself.
+def connections(packets: Iterable[Segment], *, step: float, exact: bool = False) -> list[Flow]:
+    """Returns the largest flows of packets, each direction of a connection with data for itself.
 
     Args:
         packets: The packets, by time.
         step: The time between samples, seconds.
-        began: The time of zero; by default that of the first packet.
         exact: Whether the time of a row is that of its last packet, rather than the end of its step.
     """
-    ways: dict[tuple[End, End, bool], _Way] = {}
+    current: dict[tuple[End, End, bool], _Connection] = {}
+    ended = []
     for packet in packets:
-        began = packet.time if began is None else began
-        key = (packet.source, packet.target, packet.tcp)
-        way = ways.get(key)
-        if way is None:
-            way = ways[key] = _Way(packet.source, packet.target, packet.tcp, step, began, exact)
-        other = ways.get((packet.target, packet.source, packet.tcp))
-        if packet.tcp:
-            if packet.flags & _SYN:
-                if other is None:
-                    other = ways[packet.target, packet.source, True] = _Way(
-                        packet.target, packet.source, True, step, began, exact
-                    )
-                # The window that this end advertises limits the other direction.
-                other.scale = packet.scale or 0
-                way.syn(packet)
-            if other is not None:
-                other.ack(packet)
-        if packet.size:
-            way.data(packet)
-    largest = sorted(ways.values(), key=lambda way: -way.bytes)[:MOST_FLOWS]
+        ends = sorted((packet.source, packet.target))
+        key = (ends[0], ends[1], packet.tcp)
+        connection = current.get(key)
+        if connection is None or connection.ends_before(packet):
+            if connection and any(way.bytes >= LEAST_BYTES for way in connection.ways.values()):
+                ended.append(connection)
+            connection = current[key] = _Connection(packet, step, exact=exact)
+        connection.add(packet)
+    every = [*ended, *current.values()]
+    ways = [(way, each.ways[way.target]) for each in every for way in each.ways.values()]
     found = []
-    for way in largest:
-        other = ways.get((way.target, way.source, way.tcp))
-        quic = way.is_quic() or (other is not None and other.is_quic())
-        least = other.bytes * _MOST_OF_ACKS if quic and other else 0.0
+    for way, other in sorted(ways, key=lambda each: -each[0].bytes)[:MOST_FLOWS]:
+        quic = way.is_quic() or other.is_quic()
+        least = other.bytes * _MOST_OF_ACKS if quic else 0.0
         if way.bytes >= max(LEAST_BYTES, least):
             found.append(way.flow(other, quic=quic))
     return found
+
+
+class _Connection:
+    """Both directions of a connection, by the end that sends."""
+
+    def __init__(self, first: Segment, step: float, *, exact: bool) -> None:
+        ends = ((first.source, first.target), (first.target, first.source))
+        self.ways = {end: _Way(end, other, first.tcp, step, exact) for end, other in ends}
+
+    def ends_before(self, packet: Segment) -> bool:
+        """Returns whether a packet begins another connection of the same ports: its SYN has another number."""
+        if not packet.tcp or not packet.flags & _SYN:
+            return False
+        way, other = self.ways[packet.source], self.ways[packet.target]
+        another = way.initial != packet.seq
+        if packet.flags & _ACK:
+            # A server that keeps no state may answer each SYN with another number.
+            return another and way.seen and bool(way.packets or other.packets)
+        return another and (way.seen or other.packets > 0)
+
+    def add(self, packet: Segment) -> None:
+        """Takes the next packet."""
+        way, other = self.ways[packet.source], self.ways[packet.target]
+        way.seen = True
+        if packet.tcp:
+            if packet.flags & _SYN:
+                # The window that this end advertises limits the other direction.
+                other.scale = packet.scale or 0
+                way.syn(packet)
+            other.ack(packet)
+        if packet.size:
+            way.data(packet)
 
 
 def _signed(difference: int) -> int:

@@ -9,7 +9,7 @@ import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe.foreign import capture, connections, flent, iperf3, kernel, qlog, ss
-from fullpipe.foreign.flow import Flow, ForeignError
+from fullpipe.foreign.flow import Flow, ForeignError, unlike
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,6 +128,7 @@ def _of_json(value: dict[str, Any], name: str, warnings: list[str]) -> Read:
 def _some(found: Read, name: str) -> Read:
     if not found.flows:
         raise ForeignError(f"{name}: no flow with data\n  fix: name a longer measurement")
+    unlike(found.flows)
     return found
 
 

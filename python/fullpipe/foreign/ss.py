@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from fullpipe.foreign.flow import LEAST_BYTES, Flow, ForeignError, with_rates
@@ -22,7 +22,7 @@ _AGAIN = re.compile(r"\bretrans:\d{1,9}/(\d{1,12})\b")
 _RATE = re.compile(r"\b(pacing_rate|delivery_rate) (\d{1,12}(?:\.\d{1,9})?)([KMGT]?)bps")
 _CC = re.compile(r"(?:^|\s)([a-z][a-z0-9_-]*)(?= wscale:| rto:| mss:)")
 _SCALES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_MOST_TIMES = 4e9
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def is_ss(text: str) -> bool:
@@ -37,8 +37,8 @@ def flows(lines: Iterable[str], name: str) -> list[Flow]:
         ForeignError: When no listing has a time before it.
     """
     of: dict[tuple[str, str], Flow] = {}
-    now: float | None = None
-    began: float | None = None
+    now: int | None = None
+    began: int | None = None
     flow: Flow | None = None
     for line in lines:
         text = line.strip()
@@ -55,21 +55,23 @@ def flows(lines: Iterable[str], name: str) -> list[Flow]:
                     f"{name}: a listing of ss without its time\n  fix: write the time before each, as by "
                     "'while date +%s.%N && ss -tin; do sleep 0.1; done > FILE'"
                 )
-            _add(flow, text, now - began)
+            _add(flow, text, (now - began) / 1e9)
             flow = None
     every = [with_rates(flow) for flow in of.values() if flow.rows]
     large = [flow for flow in every if (flow.rows[-1].get("delivered") or 0) >= LEAST_BYTES]
     return large or every
 
 
-def _time(text: str) -> float | None:
-    if re.fullmatch(r"@?\d{9,10}(\.\d{1,9})?", text):
-        return min(float(text.removeprefix("@")), _MOST_TIMES)
+def _time(text: str) -> int | None:
+    """Returns the nanoseconds since 1970 of a line that is a time."""
+    if found := re.fullmatch(r"@?(\d{9,10})(?:\.(\d{1,9}))?", text):
+        return int(found[1]) * 10**9 + int((found[2] or "").ljust(9, "0"))
     if re.match(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d", text):
         try:
-            return datetime.fromisoformat(text).timestamp()
+            since = datetime.fromisoformat(text).astimezone(UTC) - _EPOCH
         except (ValueError, OverflowError):
             return None
+        return since // timedelta(microseconds=1) * 1000
     return None
 
 

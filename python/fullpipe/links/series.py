@@ -77,7 +77,8 @@ def _flows(directory: Path, began: float) -> list[Flow]:
     for end, address in (("far", "100.64.0.1:"), ("near", "100.64.0.2:")):
         file = directory / f"{end}.pcapng"
         with file.open("rb") as opened:
-            flows = connections(segments(opened, str(file)), step=STEP_S, began=began)
+            packets = segments(opened, str(file), round(began * 1e9))
+            flows = connections(packets, step=STEP_S)
         found += [flow for flow in flows if flow.name.split(" ")[1].startswith(address)]
     return found
 

@@ -7,6 +7,7 @@ import json
 import struct
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 import served
@@ -524,3 +525,50 @@ def test_flows_that_all_stand_still_are_fair(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(gzip.compress(json.dumps(value).encode()))
     _, metrics = _imported(tmp_path, tmp_path / "a")
     assert (len(metrics["flows"]), metrics["jain"]) == (2, 1)
+
+
+@pytest.mark.parametrize("capitals", [False, True])
+def test_windows_and_losses_of_mvfst_have_their_own_events(
+    tmp_path: Path, *, capitals: bool
+) -> None:
+    """Before 2025 it wrote arrays, microseconds as texts, and losses of several packets at once."""
+
+    def event(time: int, name: str, **data: object) -> list[object]:
+        return [str(time), "recovery", name.upper() if capitals else name, data]
+
+    def metrics(time: int, cwnd: int, state: str) -> list[object]:
+        own = {
+            "current_cwnd": cwnd,
+            "bytes_in_flight": 2500,
+            "congestion_event": "",
+            "state": state,
+        }
+        return event(time, "congestion_metric_update", **own)
+
+    ack = {"frame_type": "ack", "acked_ranges": [[0, 1]]}
+    events = [
+        *(
+            event(at, "packet_sent", packet_type="1RTT", header={"packet_number": at, "packet_size": 1250})
+            for at in range(6)
+        ),
+        event(50_000, "packet_received", packet_type="1RTT", header={"packet_number": 0}, frames=[ack]),
+        event(50_000, "metric_update", latest_rtt=50_000, smoothed_rtt=50_000, min_rtt=50_000),
+        metrics(50_000, 25_000, "Steady"),
+        event(60_000, "packets_lost", largest_lost_packet_num=3, lost_bytes=2500, lost_packets=2),
+        metrics(60_000, 17_500, "Recovery"),
+    ]  # fmt: skip
+    fields = ["relative_time", "category", "event", "data"]
+    (tmp_path / "a").write_text(
+        _qlog(events, event_fields=fields, configuration={"time_units": "us"})
+    )
+    trace, metrics_json = _imported(tmp_path, tmp_path / "a")
+    columns = ["time", "cwnd", "inflight", "delivered", "lost", "lost_packets"]
+    assert trace.select(columns).with_columns(pl.col("time").round(6)).rows()[1:] == [
+        (0.05, 25_000, 2500, 2500, 0, 0),
+        (0.06, 17_500, 2500, 2500, 2500, 2),
+    ]
+    (flow,) = metrics_json["flows"]
+    assert flow["loss_fraction"] == pytest.approx(2 / 6)
+    assert flow["rtt_s"]["max"] == pytest.approx(0.05)
+    changes = pl.read_parquet(tmp_path / "imported" / "transitions.parquet")
+    assert changes["to"].to_list() == ["Steady", "Recovery"]

@@ -18,6 +18,7 @@ _TIMES = {"smoothed_rtt": "srtt", "latest_rtt": "rtt", "min_rtt": "min_rtt"}
 _OTHERS = {
     "congestion_window": "cwnd",
     "cwnd": "cwnd",
+    "current_cwnd": "cwnd",  # mvfst before 2025
     "bytes_in_flight": "inflight",
     "ssthresh": "ssthresh",
     "pacing_rate": "pacing_rate",  # bit/s
@@ -28,6 +29,7 @@ _METRICS = {
     "metrics_updated",  # drafts 02 to 0.4
     "recovery_metrics_updated",  # after 0.4
     "metric_update",  # drafts 00 and 01
+    "congestion_metric_update",  # mvfst before 2025
 }
 _PARAMETERS = {"parameters_set", "recovery_parameters_set"}
 _APPLICATION = {"1RTT", "ONERTT", "1-RTT", "APPLICATION_DATA", "UNKNOWN"}
@@ -350,6 +352,12 @@ def _take(trace: _Trace, name: str, data: dict[str, Any]) -> None:
         flow.cc = cc if isinstance(cc, str) else flow.cc
     elif name in _METRICS:
         _metrics(trace, data)
+        state = data.get("state")
+        if isinstance(state, str) and state not in (
+            "",
+            flow.changes[-1][1] if flow.changes else "",
+        ):
+            flow.changes.append((trace.clock.now, state))
     elif name == "congestion_state_updated":
         state, before = data.get("new"), data.get("old")
         if isinstance(before, str) and not flow.changes:
@@ -363,6 +371,9 @@ def _take(trace: _Trace, name: str, data: dict[str, Any]) -> None:
         flow.lost = (flow.lost or 0) + 1
         if (at := _number_of(data)) is not None:
             trace.lost += trace.sent.get(at, (0.0, 0.0))[0] or _size(data)
+    elif name == "packets_lost":  # mvfst's, of several packets
+        flow.lost = (flow.lost or 0) + (_whole(data.get("lost_packets")) or 0)
+        trace.lost += number(data.get("lost_bytes")) or 0.0
     elif name == "packet_received":
         _acks(trace, data)
     elif name == "packets_acked":

@@ -153,6 +153,89 @@ fn logs_that_are_json() {
     assert!(bad[0].starts_with("2: it is not a JSON object"), "{bad:?}");
 }
 
+/// A request that nginx sent to one server after the other has a list in each variable of them.
+#[test]
+fn lists_of_upstream_servers_are_whole() {
+    let lists = [
+        ("192.0.2.1:80", "200", "0.5"),
+        ("192.0.2.1:80, 192.0.2.2:80", "502, 200", "0.2, 0.3"),
+        ("192.0.2.1:80 : unix:/run/a", "502 : 200", "0.2 : 0.3"),
+        (
+            "[::1]:80, 192.0.2.2:80 : 192.0.2.3:80",
+            "502, 504 : 200",
+            "0.1, - : 0.3",
+        ),
+        ("-", "-", "-"),
+    ];
+    for separator in [" ", ",", ", ", " | ", "\t"] {
+        for reversed in [false, true] {
+            let mut names = [
+                "msec",
+                "upstream_addr",
+                "upstream_status",
+                "request_time",
+                "upstream_response_time",
+                "status",
+                "bytes_sent",
+                "http_x",
+            ];
+            let mut text = String::new();
+            for (address, status, time) in lists {
+                let mut values = [
+                    "1576576800.250",
+                    address,
+                    status,
+                    "0.500",
+                    time,
+                    "200",
+                    "2000",
+                    "x",
+                ];
+                if reversed {
+                    values.reverse();
+                }
+                text += &(values.join(separator) + "\n");
+            }
+            if reversed {
+                names.reverse();
+            }
+            let names: Vec<_> = names.iter().map(|name| format!("${name}")).collect();
+            let (rows, bad) = log(&names.join(separator), &["upstream_status"], &text);
+            assert_eq!(bad, [""; 0], "{separator}");
+            assert_eq!(numbers(&rows, "request_time_s"), [0.5; 5], "{separator}");
+            assert_eq!(numbers(&rows, "status"), [200.0; 5], "{separator}");
+            let upstream = numbers(&rows, "upstream_response_time_s");
+            assert_eq!(upstream[..4], [0.5, 0.3, 0.3, 0.3], "{separator}");
+            for (kept, (_, status, _)) in texts(&rows, "kept").iter().zip(lists) {
+                assert!(
+                    status == "-" || kept.contains(&format!("\"{status}\"")),
+                    "{kept}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_list_in_front_of_any_text_is_whole() {
+    let format = "$msec $upstream_addr $http_x $http_x_forwarded_for $request_time";
+    let text = "1576576800.250 192.0.2.1:80 : 192.0.2.2:80 any 198.51.100.1, 198.51.100.2 0.500\n";
+    let (rows, bad) = log(format, &["http_x"], text);
+    assert_eq!(bad, [""; 0]);
+    assert_eq!(numbers(&rows, "request_time_s"), [0.5]);
+    assert_eq!(texts(&rows, "kept"), [r#"{"http_x":"any"}"#]);
+}
+
+#[test]
+fn comments_in_a_directive_are_no_part_of_the_format() {
+    let format =
+        "# log_format old '$status';\nlog_format # the name\n  main # '$uri '\n  escape=default\n
+        '$msec ' # it's the time\n    #'$tcpinfo_rttvar '\n  '#$status $request_time' # last\n;";
+    let (rows, bad) = log(format, &[], "1576576800.250 #200 0.500\n");
+    assert_eq!(bad, [""; 0]);
+    assert_eq!(numbers(&rows, "request_time_s"), [0.5]);
+}
+
 #[test]
 fn a_configuration_with_one_format_is_that_format() {
     let whole = format!(

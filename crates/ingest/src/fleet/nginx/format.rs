@@ -43,6 +43,21 @@ const COMBINED: &str = r#"$remote_addr - $remote_user [$time_local] "$request" $
 /// Variables that contain the time of a request.
 const TIMES: [&str; 3] = ["msec", "time_iso8601", "time_local"];
 
+/// Variables with a value for each upstream server that was asked, such as `502, 200 : 200`.
+const LISTS: [&str; 11] = [
+    "upstream_addr",
+    "upstream_bytes_received",
+    "upstream_bytes_sent",
+    "upstream_connect_time",
+    "upstream_first_byte_time",
+    "upstream_header_time",
+    "upstream_queue_time",
+    "upstream_response_length",
+    "upstream_response_time",
+    "upstream_session_time",
+    "upstream_status",
+];
+
 /// Largest number of attempts to find the text after a variable: values may also contain that text.
 const TRIES: u32 = 2000;
 
@@ -165,11 +180,11 @@ fn unquoted(directive: &str) -> Result<(Escape, String), FormatError> {
         fix: "give it as in nginx.conf: log_format main '$remote_addr $msec …' '…';".into(),
     };
     let (mut escape, mut text) = (Escape::Default, String::new());
-    let mut rest = directive.trim_start();
+    let mut rest = behind_comments(directive);
     // The format's name.
     rest = rest
         .find(char::is_whitespace)
-        .map_or("", |end| rest[end..].trim_start());
+        .map_or("", |end| behind_comments(&rest[end..]));
     while !rest.is_empty() && !rest.starts_with(';') {
         let quote = rest.chars().next().unwrap_or(' ');
         if matches!(quote, '\'' | '"') {
@@ -191,7 +206,7 @@ fn unquoted(directive: &str) -> Result<(Escape, String), FormatError> {
                     _ => text.push(letter),
                 }
             }
-            rest = rest[end.ok_or_else(|| wrong("a quote is not closed"))?..].trim_start();
+            rest = behind_comments(&rest[end.ok_or_else(|| wrong("a quote is not closed"))?..]);
         } else {
             let end = rest
                 .find(|letter: char| letter.is_whitespace() || letter == ';')
@@ -202,10 +217,21 @@ fn unquoted(directive: &str) -> Result<(Escape, String), FormatError> {
                 "escape=default" => escape = Escape::Default,
                 word => text += word,
             }
-            rest = rest[end..].trim_start();
+            rest = behind_comments(&rest[end..]);
         }
     }
     Ok((escape, text))
+}
+
+/// Returns the text behind spaces and comments, which begin where a word could.
+fn behind_comments(text: &str) -> &str {
+    let mut text = text.trim_start();
+    while text.starts_with('#') {
+        text = text
+            .split_once('\n')
+            .map_or("", |(_, rest)| rest.trim_start());
+    }
+    text
 }
 
 impl Template {
@@ -215,23 +241,31 @@ impl Template {
         let rest = line.strip_prefix(self.head.as_slice())?;
         let mut values = vec![&rest[..0]; self.parts.len()];
         let mut tries = TRIES;
-        self.take(rest, 0, &mut values, &mut tries)
+        self.take(rest, 0, None, &mut values, &mut tries)
             .then_some(values)
     }
 
+    /// Takes the variables from `at` on; `servers` is the number of upstream servers of the lists
+    /// before, which is the same for all lists of a line.
     fn take<'a>(
         &self,
         rest: &'a [u8],
         at: usize,
+        servers: Option<usize>,
         values: &mut [&'a [u8]],
         tries: &mut u32,
     ) -> bool {
         let Some((name, behind)) = self.parts.get(at) else {
             return rest.is_empty();
         };
+        let is_list = LISTS.contains(&name.as_str());
+        let fits = |value: &[u8]| {
+            may_be(name, value)
+                && !(is_list && servers.is_some_and(|servers| servers != items(value)))
+        };
         if behind.is_empty() {
             values[at] = rest;
-            return at + 1 == self.parts.len() && may_be(name, rest);
+            return at + 1 == self.parts.len() && fits(rest);
         }
         // The nearest place comes first: values that contain the text (`0.1, 0.2` of two upstream
         // servers) need a later one.
@@ -240,11 +274,20 @@ impl Template {
                 return false;
             }
             *tries -= 1;
-            if self.is_escaped(rest, place) || !may_be(name, &rest[..place]) {
+            let value = &rest[..place];
+            let within = is_list && rest[place..].starts_with(b" : ");
+            if self.is_escaped(rest, place) || within || !fits(value) {
                 continue;
             }
-            values[at] = &rest[..place];
-            if self.take(&rest[place + behind.len()..], at + 1, values, tries) {
+            values[at] = value;
+            let servers = if is_list { Some(items(value)) } else { servers };
+            if self.take(
+                &rest[place + behind.len()..],
+                at + 1,
+                servers,
+                values,
+                tries,
+            ) {
                 return true;
             }
         }
@@ -262,6 +305,12 @@ impl Template {
     }
 }
 
+/// Returns the number of items of a list: `, ` separates servers, and ` : ` groups of them.
+fn items(value: &[u8]) -> usize {
+    1 + memchr::memmem::find_iter(value, b", ").count()
+        + memchr::memmem::find_iter(value, b" : ").count()
+}
+
 /// Returns whether a variable can have this value, as far as is known.
 fn may_be(name: &str, value: &[u8]) -> bool {
     let all = |allowed: &[u8]| {
@@ -269,15 +318,20 @@ fn may_be(name: &str, value: &[u8]) -> bool {
             .iter()
             .all(|byte| byte.is_ascii_digit() || allowed.contains(byte))
     };
+    // A separator at an end has another item behind or in front of it.
+    let whole = || {
+        let ends = |byte: Option<&u8>| byte.is_some_and(|byte| b",: ".contains(byte));
+        !ends(value.first()) && !ends(value.last())
+    };
     match name {
-        "msec"
-        | "request_time"
-        | "status"
-        | "bytes_sent"
-        | "body_bytes_sent"
-        | "connection"
-        | "connection_requests" => all(b".-"),
-        "upstream_response_time" => all(b".,-: "),
+        "msec" | "request_time" => {
+            all(b".-") && value.iter().filter(|byte| **byte == b'.').count() < 2
+        }
+        "status" | "bytes_sent" | "body_bytes_sent" | "connection" | "connection_requests" => {
+            all(b"-")
+        }
+        "upstream_addr" | "http_x_forwarded_for" | "proxy_add_x_forwarded_for" => whole(),
+        _ if LISTS.contains(&name) => all(b".,-: ") && whole(),
         _ if name.starts_with("tcpinfo_") => all(b"-"),
         _ => true,
     }

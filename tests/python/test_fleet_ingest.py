@@ -218,7 +218,7 @@ def test_what_is_compressed_may_be_cut_anywhere(
         Path("cut").write_bytes(whole[:keep])
         result = fleet("--arm", "a=cut", "-o", f"out-{keep}")
         # One byte is too short for a magic number, so it is read as a bad line.
-        assert result.exit_code == (keep > 1), (keep, result.output)
+        assert result.exit_code == 1, (keep, result.output)
         assert ("cut: not read to its end: " in result.stderr) == (keep > 1)
         samples = rows(f"out-{keep}")["samples"].to_list()
         if keep > 5:
@@ -339,6 +339,29 @@ def test_bad_lines_are_quoted_and_nothing_else_is_lost(hosts: Path) -> None:
     said = "cubic/x/day-0.ss:9: Send-Q is not a number: ESTAB 0 many 10.0.0.1:443 192.0.2.9:3"
     assert said in result.output
     assert rows().height == 12
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("nginx", "no line matches --log-format in the logs of 1 of 2 hosts"),
+        ("arm", "no line could be read in the files of ss of 1 of 2 hosts"),
+        ("hist", "no line could be read in the files of hist of 1 of 2 hosts"),
+    ],
+)
+def test_a_host_without_a_line_that_can_be_read_is_an_error(
+    hosts: Path, kind: str, said: str
+) -> None:
+    good = {
+        "nginx": '192.0.2.7 - - [17/Dec/2019:10:00:00 +0000] "GET / HTTP/1.1" 200 1 "-" "-"\n',
+        "arm": f"@1576576800\n{line('192.0.2.7:1', 1)}",
+        "hist": "@rtt:\n[4, 8)  2 |@@|\n",
+    }[kind]
+    for host, text in (("x", good), ("y", "ESTAB 0 many 10.0.0.1:443 192.0.2.9:3\n" * 3)):
+        Path("logs", host).mkdir(parents=True)
+        Path("logs", host, "a.log").write_text(text)
+    result = fleet(f"--{kind}", "a=logs/{host}/*.log", "-o", "out")
+    assert (result.exit_code, said in result.output) == (1, True), result.output
 
 
 # Limits of signed and unsigned 64-bit integers, and more digits than a float can have.

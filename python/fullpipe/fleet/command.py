@@ -12,7 +12,7 @@ from fullpipe import _core, terminal
 from fullpipe.batch.spec import command_line
 from fullpipe.errors import refusal, stoppable
 from fullpipe.fleet.ingest import Ingest, Options
-from fullpipe.fleet.show import facts, show, warn
+from fullpipe.fleet.show import facts, show, unread, warn
 from fullpipe.fleet.sources import streams
 from fullpipe.progress import reading
 from fullpipe.results import disk
@@ -79,7 +79,7 @@ def ingest(
         warn(summary, of_log, console)
     for file in cut:
         print(f"{file['path']}: not read to its end: {file['trouble']}", file=sys.stderr)
-    return not cut
+    return not cut and not unread(summary)
 
 
 def _variables(log_format: str) -> list[str]:

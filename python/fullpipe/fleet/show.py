@@ -22,6 +22,16 @@ _COLUMNS: dict[str, list[tuple[str, str]]] = {
 }
 
 
+def unread(summary: Sequence[Source]) -> list[Source]:
+    """Returns the hosts' files without a line that could be read; listings of ss may be empty, as logs."""
+    return [
+        source
+        for source in summary
+        if not source["counts"].get(_COLUMNS[source["kind"]][0][0])
+        and source["counts"].get("bytes" if source["kind"] in ("snmp", "hist") else "bad")
+    ]
+
+
 def show(summary: Sequence[Source], console: Console) -> None:
     """Prints a line for each arm and kind of file."""
     from rich.box import SIMPLE_HEAD
@@ -103,14 +113,13 @@ def warn(summary: Sequence[Source], variables: Sequence[str] | None, console: Co
         if not any(source["counts"].get("connections") for source in sources):
             files = sum(len(source["files"]) for source in sources)
             say(f"arm {arm} has no connection in {files:,} file{'s' if files > 1 else ''}")
-    logs = [source for source in summary if source["kind"] == "nginx"]
-    if unread := [
-        source
-        for source in logs
-        if source["counts"].get("bad") and not source["counts"].get("requests")
-    ]:
+    for kind in dict.fromkeys(source["kind"] for source in unread(summary)):
+        sources = [source for source in summary if source["kind"] == kind]
+        hosts = f"{len(unread(sources))} of {len(sources)} hosts"
         say(
-            f"no line matches --log-format in the logs of {len(unread)} of {len(logs)} hosts: they have no requests"
+            f"no line matches --log-format in the logs of {hosts}: they have no requests"
+            if kind == "nginx"
+            else f"no line could be read in the files of {kind} of {hosts}"
         )
     if variables and not {"request_time"} & set(variables):
         say("the log has no $request_time: requests will have no throughput")

@@ -79,7 +79,7 @@ def command(
     r"""Read the outputs and logs of hosts into tables.
 
     The tables are Parquet files in a fleet directory, which `fullpipe fleet compare` reads. Exit
-    code 1 when a file could not be read to its end.
+    code 1 when a file could not be read to its end, or no line of a host's files could be read.
 
     Examples:
         fullpipe fleet ingest --arm 'cubic=a/{host}/*.ss.gz' \

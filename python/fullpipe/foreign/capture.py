@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
 from fullpipe.foreign.flow import ForeignError
@@ -13,10 +14,16 @@ if TYPE_CHECKING:
 
 _MOST = 1 << 18
 """The largest packet that captures have, bytes; libpcap's MAXIMUM_SNAPLEN."""
-_ETHERNET, _NULL, _SLL, _SLL2 = 1, 0, 113, 276
+_ETHER_TYPES = {1: (12, 14), 113: (14, 16), 276: (0, 20)}
+"""Places of the EtherType and of the content, for Ethernet and both forms of Linux's cooked captures."""
+_HEADERS = {0: 4, 108: 4, 12: 0, 14: 0, 101: 0, 228: 0, 229: 0}
+"""The size of the header before IP for loopback and raw IP."""
+_TAGS = {0x8100, 0x88A8, 0x9100}
+_IP = {0x0800, 0x86DD}
+_PPPOE = 0x8864
+_PPP_IP = {0x0021, 0x0057}
 _EXTENSIONS = {0, 43, 60}
 """Headers of IPv6 before that of TCP or UDP: hop-by-hop options, routing, destination options."""
-_RAW = {12, 101, 228, 229}
 _PCAP = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),
     b"\xa1\xb2\xc3\xd4": (">", 1000),
@@ -25,6 +32,14 @@ _PCAP = {
 }
 PCAPNG = b"\x0a\x0d\x0d\x0a"
 MAGICS = (*_PCAP, PCAPNG)
+
+
+@dataclass
+class Notes:
+    """The packets of a capture that are not understood, by their kind, and those without a time."""
+
+    unknown: Counter[str] = field(default_factory=Counter)
+    untimed: int = 0
 
 
 @dataclass(slots=True)
@@ -48,7 +63,9 @@ class Segment:
     """The first bytes of a datagram's payload, up to 5."""
 
 
-def segments(file: BinaryIO, name: str, began: int | None = None) -> Iterator[Segment]:
+def segments(
+    file: BinaryIO, name: str, began: int | None = None, notes: Notes | None = None
+) -> Iterator[Segment]:
     """Yields the segments and datagrams of a capture; stops where it is cut off.
 
     Args:
@@ -56,19 +73,24 @@ def segments(file: BinaryIO, name: str, began: int | None = None) -> Iterator[Se
         name: The name of the file, for errors.
         began: The time of zero in nanoseconds since 1970; by default that of the first segment. As seconds since 1970,
             a float is a multiple of 238 ns.
+        notes: Notes to complete.
 
     Raises:
         ForeignError: When it is no capture, or a length in it is absurd.
     """
+    notes = notes or Notes()
     magic = file.read(4)
     if magic in _PCAP:
         packets = _pcap(file, *_PCAP[magic], name)
     elif magic == PCAPNG:
-        packets = _pcapng(file, name)
+        packets = _pcapng(file, name, notes)
     else:
         raise ForeignError(f"{name}: not a capture")
     for time, kind, data, long in packets:
-        if found := _packet(kind, data, long):
+        start = _before_ip(kind, data)
+        if isinstance(start, str):
+            notes.unknown[start] += 1
+        elif found := _packet(data[start:], long - start):
             began = time if began is None else began
             found.time = (time - began) / 1e9
             yield found
@@ -99,9 +121,9 @@ def _pcap(
         yield seconds * 10**9 + part * unit, kind, data, long
 
 
-def _pcapng(file: BinaryIO, name: str) -> Iterator[tuple[int, int, bytes, int]]:
+def _pcapng(file: BinaryIO, name: str, notes: Notes) -> Iterator[tuple[int, int, bytes, int]]:
     file.seek(0)
-    order = "<"
+    order, time = "<", 0
     interfaces: list[tuple[int, int]] = []
     while len(head := file.read(8)) == 8:
         if head[:4] == PCAPNG:
@@ -113,8 +135,13 @@ def _pcapng(file: BinaryIO, name: str) -> Iterator[tuple[int, int, bytes, int]]:
         else:
             kind, length = struct.unpack(order + "II", head)
             rest = length - 8
-        if length % 4 or not 4 <= rest <= _MOST + 4096:
+        packet = kind in (2, 3, 6)
+        if length % 4 or rest < 4 or (packet and rest > _MOST + 4096):
             raise _damaged(name, f"a block of {length} bytes")
+        if not packet and kind != 1:  # secrets and others can be of any size
+            if not _skip(file, rest):
+                return
+            continue
         body = file.read(rest)
         if len(body) < rest:
             return
@@ -122,12 +149,30 @@ def _pcapng(file: BinaryIO, name: str) -> Iterator[tuple[int, int, bytes, int]]:
             interfaces.append(
                 (struct.unpack(order + "H", body[:2])[0], _resolution(body[8:-4], order))
             )
-        elif kind == 6 and rest >= 24:
-            at, high, low, kept, long = struct.unpack(order + "IIIII", body[:20])
-            if at >= len(interfaces) or kept > rest - 24:
+        elif packet and rest >= (8 if kind == 3 else 24):
+            start = 4 if kind == 3 else 20
+            at = 0
+            if kind == 3:  # a simple packet, without a time
+                (long,) = struct.unpack(order + "I", body[:4])
+                kept = min(long, rest - 8)
+                notes.untimed += 1
+            else:
+                at, high, low, kept, long = struct.unpack(order + "IIIII", body[:20])
+                if kind == 2:  # of files before 2009: the interface, and the count of drops
+                    (at,) = struct.unpack(order + "H", body[:2])
+            if at >= len(interfaces) or kept > rest - start - 4:
                 raise _damaged(name, "a packet longer than its block, or of no interface")
             link, unit = interfaces[at]
-            yield (high << 32 | low) * 10**9 // unit, link, body[20 : 20 + kept], long
+            if kind != 3:
+                time = (high << 32 | low) * 10**9 // unit
+            yield time, link, body[start : start + kept], long
+
+
+def _skip(file: BinaryIO, size: int) -> bool:
+    """Returns whether a number of bytes was there to pass over."""
+    while size and (part := file.read(min(size, 1 << 20))):
+        size -= len(part)
+    return not size
 
 
 def _resolution(options: bytes, order: str) -> int:
@@ -141,14 +186,23 @@ def _resolution(options: bytes, order: str) -> int:
     return 10**6
 
 
-def _packet(kind: int, data: bytes, long: int) -> Segment | None:
-    start = {_ETHERNET: 14, _NULL: 4, _SLL: 16, _SLL2: 20}.get(kind, 0)
-    if kind == _ETHERNET:
-        while data[start - 2 : start] in (b"\x81\x00", b"\x88\xa8"):
-            start += 4
-    elif start == 0 and kind not in _RAW:
-        return None
-    ip, long = data[start:], long - start
+def _before_ip(kind: int, data: bytes) -> int | str:
+    """Returns the size of the headers before that of IP, or the kind of the packet if it is another."""
+    if (start := _HEADERS.get(kind)) is not None:
+        return start
+    if kind not in _ETHER_TYPES:
+        return f"link type {kind}"
+    at, start = _ETHER_TYPES[kind]
+    while (found := int.from_bytes(data[at : at + 2], "big")) in _TAGS:
+        at, start = start + 2, start + 4
+    if found == _PPPOE:
+        found, start = int.from_bytes(data[start + 6 : start + 8], "big"), start + 8
+        return start if found in _PPP_IP else f"PPP protocol 0x{found:04x}"
+    return start if found in _IP else f"EtherType 0x{found:04x}"
+
+
+def _packet(ip: bytes, long: int) -> Segment | None:
+    """Returns the segment of an IP packet; `long` is its size on the wire."""
     if len(ip) < 20:
         return None
     if ip[0] >> 4 == 4:

@@ -250,6 +250,13 @@ def connections(packets: Iterable[Segment], *, step: float, exact: bool = False)
     return found
 
 
+def untimed(flow: Flow) -> Flow:
+    """Returns a flow without rates and RTTs, for a capture that lacks times."""
+    last = {**flow.rows[-1], "rtt": None, "delivery_rate": None}
+    flow.rows, flow.rtts, flow.goodput_bps = [last], [], None
+    return flow
+
+
 class _Connection:
     """Both directions of a connection, by the end that sends."""
 

@@ -52,8 +52,21 @@ def read(path: Path, *, step: float = STEP_S, exact: bool = False) -> Read:
     data, warnings = _content(path)
     name = str(path)
     if data[:4] in capture.MAGICS:
-        packets = capture.segments(io.BytesIO(data), name)
+        notes = capture.Notes()
+        packets = capture.segments(io.BytesIO(data), name, notes=notes)
         found = connections.connections(packets, step=step, exact=exact)
+        if not found and notes.unknown:
+            said = ", ".join(f"{count:,} of {what}" for what, count in notes.unknown.most_common(3))
+            raise ForeignError(
+                f"{name}: no flow with data in its packets of IP; {said} are not understood\n"
+                "  fix: capture in front of the tunnel, or name a longer measurement"
+            )
+        if notes.untimed:
+            warnings = [
+                *warnings,
+                f"{name}: {notes.untimed:,} packets have no time: no rates, no RTTs",
+            ]
+            found = [connections.untimed(flow) for flow in found]
         return _some(Read("capture", found, warnings), name)
     text = data.decode("utf-8", errors="replace").removeprefix("\ufeff")
     start = text.lstrip("\x1e \r\n\t")

@@ -42,23 +42,28 @@ impl Link {
     #[inline]
     pub(crate) fn before_ip(self, packet: &[u8]) -> Option<usize> {
         match self {
-            Link::Ethernet => tagged(packet, 12),
-            Link::Cooked => tagged(packet, 14),
-            Link::CookedV2 => is_ip(ether_type(packet, 0)?).then_some(20),
+            Link::Ethernet => tagged(packet, 12, 14),
+            Link::Cooked => tagged(packet, 14, 16),
+            Link::CookedV2 => tagged(packet, 0, 20),
             Link::Null => Some(4),
             Link::Raw => Some(0),
         }
     }
 }
 
-/// Skips the ethertype at `at` and all VLAN tags.
+/// Skips all VLAN tags and PPPoE; the ethertype is at `at`, its content at `start`.
 #[inline]
-fn tagged(packet: &[u8], mut at: usize) -> Option<usize> {
+fn tagged(packet: &[u8], mut at: usize, mut start: usize) -> Option<usize> {
     loop {
         match ether_type(packet, at)? {
             // IEEE 802.1Q, 802.1ad, and the number used for double tags before that.
-            0x8100 | 0x88a8 | 0x9100 => at += 4,
-            kind => return is_ip(kind).then_some(at + 2),
+            0x8100 | 0x88a8 | 0x9100 => (at, start) = (start + 2, start + 4),
+            // A session of PPPoE: six bytes, and PPP's protocol (RFC 2516, section 4).
+            0x8864 => {
+                let ip = matches!(ether_type(packet, start + 6)?, 0x0021 | 0x0057);
+                return ip.then_some(start + 8);
+            }
+            kind => return is_ip(kind).then_some(start),
         }
     }
 }

@@ -139,8 +139,8 @@ def test_what_was_not_committed_is_read_again(hosts: Path, monkeypatch: pytest.M
         return written
 
     monkeypatch.setattr(Ingest, "_write", dies)
-    with pytest.raises(OSError, match="killed"):
-        Ingest(Path("out"), found, Options(), "").run(threads=1)
+    with pytest.raises(OSError, match="killed"), Ingest(Path("out"), found, Options(), "") as work:
+        work.run(threads=1)
     assert not json.loads(Path("out/ingest.json").read_text())["complete"]
     monkeypatch.setattr(Ingest, "_write", write)
     assert fleet(*ARMS, "-o", "out").exit_code == 0
@@ -329,6 +329,50 @@ def test_it_goes_on_after_any_signal(
     assert there.height == 2 * (8 * 120 + 1)
     assert there.equals(whole)
     assert not list(Path("out").rglob(".*.parquet"))
+
+
+def test_only_one_process_fills_a_directory(hosts: Path) -> None:
+    """The second is refused, changes nothing, and the same command succeeds afterwards."""
+    one, other = ([*ARMS[at : at + 2], "-o", "out"] for at in (0, 2))
+    with subprocess.Popen([sys.executable, "-c", SLOWLY, "fleet", "ingest", *one]) as first:
+        while not list(Path("out").glob("connections/**/[!.]*.parquet")) and first.poll() is None:
+            time.sleep(0.01)
+        first.send_signal(signal.SIGSTOP)
+        seconds = [fleet(*other), fleet(*one)]
+        first.send_signal(signal.SIGCONT)
+        assert first.wait(60) == 0
+    for second in seconds:
+        assert second.exit_code == 2
+        assert second.stderr == (
+            "error: out: another process is adding to it; wait until that has finished\n"
+        )
+    assert rows().height == 2 * 3
+    assert fleet(*other).exit_code == 0
+    about = json.loads(Path("out/ingest.json").read_text())
+    assert (about["complete"], len(about["sources"]), rows().height) == (True, 4, 4 * 3)
+
+
+def test_a_directory_is_complete_when_each_arm_is(
+    hosts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An arm that was not read to its end stays so until its own command has ended."""
+    one, other = ([*ARMS[at : at + 2], "-o", "out"] for at in (0, 2))
+    write = Ingest._write
+
+    def dies(self: Ingest, stream: Stream, tables: "_core._FleetTables", part: str) -> list[str]:
+        if part == "open":
+            raise OSError("killed")
+        return write(self, stream, tables, part)
+
+    monkeypatch.setattr(Ingest, "_write", dies)
+    assert fleet(*one).exit_code == 2
+    monkeypatch.setattr(Ingest, "_write", write)
+    complete = []
+    for command in (other, one, other):
+        assert fleet(*command).exit_code == 0
+        complete.append(json.loads(Path("out/ingest.json").read_text())["complete"])
+    assert complete == [False, True, True]
+    assert rows().height == 4 * 3
 
 
 def test_bad_lines_are_quoted_and_nothing_else_is_lost(hosts: Path) -> None:

@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -50,7 +51,7 @@ def test_what_is_sampled_can_be_ingested(connection: int) -> None:
     assert result.exit_code == 0, result.output
     assert "3 samples in samples" in result.stderr
     assert "fullpipe fleet ingest --arm 'ARM=samples/*.ss.gz'" in result.stderr
-    assert sorted(path.name.split(".", 1)[1] for path in Path("samples").iterdir()) == [
+    assert sorted(path.name.split(".", 1)[1] for path in Path("samples").glob("[!.]*")) == [
         "snmp.gz",
         "ss.gz",
     ]
@@ -95,9 +96,28 @@ def test_files_rotate_and_old_ones_go(connection: int) -> None:
         "6",
     )
     assert fleet("sample", *arguments, "-o", "samples").exit_code == 0
-    names = sorted(path.name for path in Path("samples").iterdir())
+    names = sorted(path.name for path in Path("samples").glob("[!.]*"))
     assert len(names) == 4
     assert not [name for name in names if "part" in name or name.startswith("2019")]
+
+
+def test_only_one_process_samples_into_a_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files that the first one is writing keep their names."""
+    monkeypatch.chdir(tmp_path)
+    command = [sys.executable, "-m", "fullpipe", "fleet", "sample", "--interval", "50ms"]
+    with subprocess.Popen([*command, "-o", "samples"], stderr=subprocess.DEVNULL) as first:
+        while not list(Path("samples").glob("*.part")) and first.poll() is None:
+            time.sleep(0.01)
+        second = fleet("sample", "--count", "1", "-o", "samples")
+        assert list(Path("samples").glob("*.part"))
+        first.send_signal(signal.SIGINT)
+        assert first.wait(30) == 130
+    assert second.exit_code == 2
+    assert second.stderr == (
+        "error: samples: another process is adding to it; wait until that has finished\n"
+    )
 
 
 @pytest.mark.parametrize(

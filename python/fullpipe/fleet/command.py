@@ -58,13 +58,14 @@ def ingest(
     key = _key(anonymize) if anonymize else None
     start = time.perf_counter()
     work = Ingest(out, found, Options(samples, log_format, tuple(keep), key), command_line())
-    for text in work.commits.repaired:
-        print(text, file=sys.stderr)
     where = lambda: f"after {work.done / 1e6:,.0f} of {work.total / 1e6:,.0f} MB"  # noqa: E731
     with (
         stoppable(where, f"committed rows are in {out}; run the same command to resume"),
+        work,
         reading() as bar,
     ):
+        for text in work.commits.repaired:
+            print(text, file=sys.stderr)
         task = bar.add_task("reading", total=work.total)
         work.run(lambda: bar.update(task, completed=work.done))
     seconds = time.perf_counter() - start

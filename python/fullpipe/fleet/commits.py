@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from fullpipe._core import __version__
+from fullpipe.batch.store import alone
 from fullpipe.errors import DamagedError, refusal
 from fullpipe.fleet import store
 from fullpipe.results import disk
@@ -13,13 +15,13 @@ from fullpipe.results.kept import read_sealed
 from fullpipe.results.sums import write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from fullpipe.fleet.sources import Stream
 
 FORMAT = 2
-_FIRST = {".progress", ".ingest.json"}
+_FIRST = {".lock", ".progress", ".ingest.json"}
 """Names that a process may have made when it was killed before the first description."""
 
 
@@ -50,7 +52,7 @@ class OptionsAbout(TypedDict):
 
 
 class Source(TypedDict):
-    """A host's files of one kind, the counts of items in them, and unreadable lines."""
+    """A host's files of one kind, the counts of items in them, unreadable lines, and whether all files were read."""
 
     kind: str
     arm: str
@@ -58,6 +60,7 @@ class Source(TypedDict):
     files: list[ReadFile]
     counts: dict[str, int]
     bad_lines: list[BadLine]
+    complete: NotRequired[bool]
 
 
 class _About(TypedDict):
@@ -106,6 +109,30 @@ class Progress:
     bad: list[BadLine] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def alone_in(directory: Path) -> Iterator[None]:
+    """Makes a fleet directory, or opens it, and keeps other processes from adding to it.
+
+    Raises:
+        FileExistsError: When the directory holds something else.
+        BlockingIOError: When another process adds to it.
+        OSError: When it can't be made.
+    """
+    there = directory / "ingest.json", directory / ".progress"
+    if not any(each.exists() for each in there):
+        _refuse_taken(directory)
+    disk.make_folder(directory)
+    with alone(directory):
+        yield
+
+
+def _refuse_taken(there: Path) -> None:
+    if there.exists() and (
+        not there.is_dir() or any(each.name not in _FIRST for each in there.iterdir())
+    ):
+        raise FileExistsError(f"{there} exists and is not a fleet directory; name a new one")
 
 
 class Commits:
@@ -165,14 +192,16 @@ class Commits:
         ]
 
     def describe(self, *, complete: bool) -> None:
-        """Writes `ingest.json`."""
+        """Writes `ingest.json`; `complete` says whether the files of these streams have been read."""
+        ours: list[Source] = [{**source, "complete": complete} for source in self.summary()]
+        sources = [*self._others, *ours]
         about: _About = {
             "format": FORMAT,
             "version": __version__,
             "command": self._command,
-            "complete": complete,
+            "complete": all(source.get("complete") for source in sources),
             "options": self._options,
-            "sources": [*self._others, *self.summary()],
+            "sources": sources,
         }
         write_json(self._directory / "ingest.json", dict(about))
 
@@ -188,34 +217,29 @@ class Commits:
 
     def _opened(self, commits: Sequence[_Commit]) -> list[Source]:
         """Checks that the directory is free, or has the same options; returns the sources of other hosts."""
-        known: list[Source]
+        options, known, complete = None, list[Source](), False
         try:
             about = read_sealed(self._directory / "ingest.json", _About, FORMAT)
-            options, known = about["options"], about["sources"]
+            options, known, complete = about["options"], about["sources"], about["complete"]
         except FileNotFoundError:
             if not commits:
-                self._refuse_taken()
+                _refuse_taken(self._directory)
                 return []
-            options, known = commits[0]["options"], [_source(each) for each in commits]
         except DamagedError as error:
             if not commits:
                 raise
             self.repaired.append(f"{str(error).splitlines()[0]}; it is made again")
-            options, known = commits[0]["options"], [_source(each) for each in commits]
-        self._refuse_other(options)
+        self._refuse_other(options or commits[0]["options"])
+        # The last commit of an interrupted host is newer than its source in `ingest.json`.
+        found: dict[tuple[str, str, str], Source] = {
+            _whose(each): {**each, "complete": each.get("complete", complete)} for each in known
+        }
+        for commit in commits:
+            source = _source(commit)
+            before = found.get(_whose(source))
+            found[_whose(source)] = {**source, "complete": bool(before and before["complete"])}
         ours = {(stream.kind, stream.arm, stream.host) for stream in self._streams}
-        return [
-            source
-            for source in known
-            if (source["kind"], source["arm"], source["host"]) not in ours
-        ]
-
-    def _refuse_taken(self) -> None:
-        there = self._directory
-        if there.exists() and (
-            not there.is_dir() or any(each.name not in _FIRST for each in there.iterdir())
-        ):
-            raise FileExistsError(f"{there} exists and is not a fleet directory; name a new one")
+        return [source for whose, source in found.items() if whose not in ours]
 
     def _refuse_other(self, options: OptionsAbout) -> None:
         differ = [key for key, value in self._options.items() if options.get(key) != value]
@@ -251,6 +275,10 @@ class Commits:
             commit["counts"],
             commit["written"],
         )
+
+
+def _whose(source: Source) -> tuple[str, str, str]:
+    return source["kind"], source["arm"], source["host"]
 
 
 def _source(commit: _Commit) -> Source:

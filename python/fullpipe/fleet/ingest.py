@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import blake2b
 from threading import Event, Lock
@@ -15,7 +16,7 @@ import polars as pl
 
 from fullpipe import _core
 from fullpipe.fleet import store
-from fullpipe.fleet.commits import Commits
+from fullpipe.fleet.commits import Commits, alone_in
 from fullpipe.results import disk
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Options:
 
 
 class Ingest:
-    """Fills a fleet directory.
+    """Fills a fleet directory: a context, in which no other process adds to it.
 
     Attributes:
         done: Bytes of input read so far, by this or an earlier run.
@@ -75,22 +76,38 @@ class Ingest:
         commits: The description and the commits of the directory.
     """
 
+    commits: Commits
+
     def __init__(
         self, directory: Path, streams: Sequence[Stream], options: Options, command: str
     ) -> None:
-        """Opens a directory, or creates it.
-
-        Raises:
-            FileExistsError: When the directory holds something else, or was made with other options.
-            DamagedError: When its `ingest.json` is damaged, and nothing was committed.
-            OSError: When the directory can't be written.
-        """
         self.directory, self.streams, self.options = directory, streams, options
+        self._command = command
         self._stop = Event()
         self._lock = Lock()
         self.total = sum(file.stat().st_size for stream in streams for file in stream.files)
         self.done = self.skipped = 0
-        self.commits = Commits(directory, streams, options.described(), command)
+
+    def __enter__(self) -> Self:
+        """Opens the directory, or creates it.
+
+        Raises:
+            FileExistsError: When the directory holds something else, or was made with other options.
+            BlockingIOError: When another process adds to it.
+            DamagedError: When its `ingest.json` is damaged, and nothing was committed.
+            ScenarioError: When a file has changed since it was read.
+            OSError: When the directory can't be written.
+        """
+        with ExitStack() as inside:
+            inside.enter_context(alone_in(self.directory))
+            self.commits = Commits(
+                self.directory, self.streams, self.options.described(), self._command
+            )
+            self._inside = inside.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._inside.close()
 
     def run(self, show: Callable[[], None] = lambda: None, threads: int | None = None) -> None:
         """Reads all files that have not been read yet.

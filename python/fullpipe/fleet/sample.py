@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
+from fullpipe.batch.store import alone
 from fullpipe.errors import refusal, stoppable
 from fullpipe.results import disk
 
@@ -105,20 +106,22 @@ def sample(
 
     Raises:
         ScenarioError: When an option is wrong.
+        BlockingIOError: When another process samples into the directory.
         OSError: When something can't be written, or the kernel refuses.
     """
     sampler = chosen.sampler()
     disk.make_folder(out)
-    # A process that was killed left these files; they can be read up to the point where they end.
-    for leftover in out.glob("*.part"):
-        disk.place(leftover, leftover.with_suffix(""))
     samples, slow = 0, False
     spent_s = cost_s = 0.0
     begun = last = time.monotonic()
     with (
         stoppable(lambda: f"after {samples:,} samples", f"the samples are in {out}"),
+        alone(out),
         Files(out, rotate_s, keep) as files,
     ):
+        # A process that was killed left these files; they can be read up to the point where they end.
+        for leftover in out.glob("*.part"):
+            disk.place(leftover, leftover.with_suffix(""))
         print(f"sampling every {interval_s:g} s into {out}; Ctrl-C stops", file=sys.stderr)
         while count is None or samples < count:
             if samples:

@@ -37,6 +37,10 @@ class DamagedError(UserError):
     """A kept file is damaged, or of another version of fullpipe; the text has the file and the fix."""
 
 
+class OtherVersionError(DamagedError):
+    """A kept file is of another version of fullpipe."""
+
+
 class RunnerError(UserError):
     """The runner is unknown or not installed; the text lists the known ones, or says how to install it."""
 

@@ -21,6 +21,7 @@ from fullpipe.fleet.compare.page import page
 from fullpipe.report import Form
 from fullpipe.report.model import Number, Table
 from fullpipe.report.write import make
+from fullpipe.results.sums import write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -564,8 +565,7 @@ def test_report_of_a_fleet_is_that_of_compare(fullpipe: Fullpipe, tmp_path: Path
     assert (tmp_path / "f" / "report.html").read_text() == (
         tmp_path / "compared" / "report.html"
     ).read_text()
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "empty" / "ingest.json").write_text("{}")
+    (tmp_path / "empty" / "connections").mkdir(parents=True)
     for args, said in (
         (("empty",), "empty: the directory has no rows\n  fix: name a directory that"),
         (
@@ -580,6 +580,111 @@ def test_report_of_a_fleet_is_that_of_compare(fullpipe: Fullpipe, tmp_path: Path
         refused = CliRunner().invoke(app, ["report", *(f"{tmp_path / each}" for each in args)])
         assert (refused.exit_code, refused.stdout) == (2, "")
         assert said in refused.stderr
+
+
+ARMS = ("--arm", "cubic=cubic/{host}.ss", "--arm", "bbr=bbr/{host}.ss")
+INGEST = ("fleet", "ingest", *ARMS, "-o", "f")
+SIMULATE = ("fleet", "simulate", "--cc", "cubic,bbr3", "--paths", "20", "--out", "f")
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> None:
+    """Writes samples of two arms of two hosts."""
+    for arm in ("cubic", "bbr"):
+        (tmp_path / arm).mkdir()
+        for host in ("x", "y"):
+            sockets = "".join(
+                f"ESTAB 0 0 10.0.0.1:443 192.0.2.{at}:{at + 1}\n\t cubic rtt:20/1 mss:1000 cwnd:10 "
+                f"bytes_sent:9{at}00000 bytes_acked:8{at}00000 busy:{at + 50}ms\n"
+                for at in range(10, 40)
+            )
+            (tmp_path / arm / f"{host}.ss").write_text(f"@1576576800\n{sockets}")
+
+
+@pytest.mark.parametrize("make", [INGEST, SIMULATE])
+@pytest.mark.parametrize("damage", ["removed", "renamed", "changed", "moved"])
+@pytest.mark.usefixtures("hosts")
+def test_a_missing_or_changed_file_of_a_table_is_an_error(
+    fullpipe: Fullpipe, tmp_path: Path, make: tuple[str, ...], damage: str
+) -> None:
+    """The command that made the directory makes the file again."""
+    directory, compare = tmp_path / "f", ("fleet", "compare", "f", "--min-bytes", "0", "--json")
+    assert fullpipe(*make).returncode == 0
+    whole = fullpipe(*compare)
+    assert check(json.loads(whole.stdout), "files")["fine"] is True
+    for table in sorted(each.name for each in directory.iterdir() if list(each.glob("arm=*"))):
+        file = min((directory / table).rglob("[!.]*.parquet"))
+        match damage:
+            case "removed":
+                file.unlink()
+            case "renamed":
+                file.rename(file.with_name("other.parquet"))
+            case "changed":
+                content = bytearray(file.read_bytes())
+                content[len(content) // 2] ^= 1
+                file.write_bytes(content)
+            case "moved":
+                shutil.move(directory / table, tmp_path / "elsewhere" / table)
+        refused = fullpipe(*compare)
+        assert (refused.returncode, refused.stdout) == (2, ""), table
+        assert refused.stderr.startswith(f"error: {file.relative_to(tmp_path)}: ")
+        assert "fix: run the command that made it again" in refused.stderr
+        assert fullpipe(*make).returncode == 0
+        assert fullpipe(*compare).stdout == whole.stdout
+
+
+@pytest.mark.usefixtures("hosts")
+def test_what_is_not_there_yet_keeps_the_decision_open(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    # A larger population, as if a process had been killed after the first shard.
+    assert fullpipe(*SIMULATE[:-2], "--out", "g").returncode == 0
+    about = json.loads((tmp_path / "g" / "simulate.json").read_text())
+    del about["checksum"]
+    write_json(tmp_path / "g" / "simulate.json", {**about, "paths": 60})
+    found = json.loads(fullpipe("fleet", "compare", "g", "--min-bytes", "0", "--json").stdout)
+    files = check(found, "files")
+    assert files["fine"] is False
+    assert files["text"].startswith("20 of 60 paths are there: run fullpipe fleet simulate")
+
+    # The first arm was read, and the second was interrupted.
+    out = tmp_path / "h"
+    ingest = (*INGEST[:-2], "-o", "h")
+    assert fullpipe(*ingest).returncode == 0
+    about = json.loads((out / "ingest.json").read_text())
+    del about["checksum"]
+    about["complete"] = about["sources"][3]["complete"] = False
+    write_json(out / "ingest.json", about)
+    found = json.loads(fullpipe("fleet", "compare", "h", "--min-bytes", "0", "--json").stdout)
+    files = check(found, "files")
+    assert files["fine"] is False
+    assert "not all rows of bbr/y, ss are there" in files["text"]
+    decision = " ".join(fullpipe("fleet", "compare", "h", "--min-bytes", "0").stdout.split())
+    assert "files warn" in decision.partition("Decision: not yet: the checks ")[2]
+
+
+@pytest.mark.usefixtures("hosts")
+def test_a_directory_without_a_list_of_files_is_read_and_that_is_said(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    """Files that the list lacks are of a killed process, and not counted."""
+    assert fullpipe(*INGEST).returncode == 0
+    file = next((tmp_path / "f" / "connections" / "arm=bbr").rglob("*.parquet"))
+    twice = file.with_name(f"0{file.name}")
+    shutil.copy(file, twice)
+    compare = ("fleet", "compare", "f", "--min-bytes", "0", "--json")
+    found = json.loads(fullpipe(*compare).stdout)
+    assert found["rows"]["connections"] == {"cubic": 60, "bbr": 60}
+    for change in ({"format": 1}, {}):  # another version's format, and this one's without lists
+        about = json.loads((tmp_path / "f" / "ingest.json").read_text())
+        del about["checksum"]
+        for source in about["sources"]:
+            source.pop("written", None)
+            source.pop("complete", None)
+        write_json(tmp_path / "f" / "ingest.json", {**about, "format": 2, **change})
+        found = json.loads(fullpipe(*compare).stdout)
+        assert found["rows"]["connections"] == {"cubic": 60, "bbr": 90}
+        files = check(found, "files")
+        assert files["fine"] is None
+        assert "no list of the tables' files is there" in files["text"]
 
 
 def _simulated(fullpipe: Fullpipe, directory: str, *args: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from fullpipe._core import __version__
 from fullpipe.batch.store import alone
 from fullpipe.errors import DamagedError, refusal
 from fullpipe.fleet import store
+from fullpipe.fleet.records import INGESTED, INGESTED_FORMAT, PROGRESS
 from fullpipe.results import disk
 from fullpipe.results.kept import read_sealed
 from fullpipe.results.sums import write_json
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from fullpipe.fleet.sources import Stream
 
-FORMAT = 2
 _FIRST = {".lock", ".progress", ".ingest.json"}
 """Names that a process may have made when it was killed before the first description."""
 
@@ -52,7 +52,10 @@ class OptionsAbout(TypedDict):
 
 
 class Source(TypedDict):
-    """A host's files of one kind, the counts of items in them, unreadable lines, and whether all files were read."""
+    """A host's files of one kind, and their contents.
+
+    `written` has the files of the tables, relative to the directory; `complete` tells whether all files were read.
+    """
 
     kind: str
     arm: str
@@ -60,6 +63,7 @@ class Source(TypedDict):
     files: list[ReadFile]
     counts: dict[str, int]
     bad_lines: list[BadLine]
+    written: NotRequired[list[str]]
     complete: NotRequired[bool]
 
 
@@ -120,7 +124,7 @@ def alone_in(directory: Path) -> Iterator[None]:
         BlockingIOError: When another process adds to it.
         OSError: When it can't be made.
     """
-    there = directory / "ingest.json", directory / ".progress"
+    there = directory / INGESTED, directory / PROGRESS
     if not any(each.exists() for each in there):
         _refuse_taken(directory)
     disk.make_folder(directory)
@@ -156,7 +160,7 @@ class Commits:
         """
         self._directory, self._streams = directory, streams
         self._options, self._command = options, command
-        self._folder = directory / ".progress"
+        self._folder = directory / PROGRESS
         self.repaired: list[str] = []
         commits = self._read()
         self._others = self._opened([*commits.values()])
@@ -167,7 +171,7 @@ class Commits:
     def commit(self, stream: Stream) -> None:
         """Saves the progress of a host."""
         about: _Commit = {
-            "format": FORMAT,
+            "format": INGESTED_FORMAT,
             "options": self._options,
             "kind": stream.kind,
             "arm": stream.arm,
@@ -193,24 +197,27 @@ class Commits:
 
     def describe(self, *, complete: bool) -> None:
         """Writes `ingest.json`; `complete` says whether the files of these streams have been read."""
-        ours: list[Source] = [{**source, "complete": complete} for source in self.summary()]
+        ours: list[Source] = [
+            {**source, "written": self.progress[stream.key].written, "complete": complete}
+            for stream, source in zip(self._streams, self.summary(), strict=True)
+        ]
         sources = [*self._others, *ours]
         about: _About = {
-            "format": FORMAT,
+            "format": INGESTED_FORMAT,
             "version": __version__,
             "command": self._command,
             "complete": all(source.get("complete") for source in sources),
             "options": self._options,
             "sources": sources,
         }
-        write_json(self._directory / "ingest.json", dict(about))
+        write_json(self._directory / INGESTED, dict(about))
 
     def _read(self) -> dict[str, _Commit]:
         """Returns the last commit of each host, by the key of its stream, without damaged ones."""
         found = {}
         for file in sorted(self._folder.glob("[!.]*.json")) if self._folder.is_dir() else ():
             try:
-                found[file.stem] = read_sealed(file, _Commit, FORMAT)
+                found[file.stem] = read_sealed(file, _Commit, INGESTED_FORMAT)
             except DamagedError as error:
                 self.repaired.append(f"{str(error).splitlines()[0]}; its host is read again")
         return found
@@ -219,7 +226,7 @@ class Commits:
         """Checks that the directory is free, or has the same options; returns the sources of other hosts."""
         options, known, complete = None, list[Source](), False
         try:
-            about = read_sealed(self._directory / "ingest.json", _About, FORMAT)
+            about = read_sealed(self._directory / INGESTED, _About, INGESTED_FORMAT)
             options, known, complete = about["options"], about["sources"], about["complete"]
         except FileNotFoundError:
             if not commits:
@@ -289,6 +296,7 @@ def _source(commit: _Commit) -> Source:
         "files": commit["files"],
         "counts": commit["counts"],
         "bad_lines": commit["bad"],
+        "written": commit["written"],
     }
 
 
@@ -299,7 +307,7 @@ def arms_given(directory: Path) -> set[str]:
         DamagedError: When `ingest.json` is damaged.
     """
     try:
-        about = read_sealed(directory / "ingest.json", _About, FORMAT)
+        about = read_sealed(directory / INGESTED, _About, INGESTED_FORMAT)
     except FileNotFoundError:
         return set()
     return {source["arm"] for source in about["sources"] if source["arm"]}

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from fullpipe.errors import DamagedError
 from fullpipe.fleet.derive import conform, types
+from fullpipe.fleet.records import record
 from fullpipe.fleet.schema import DAY_OF
 from fullpipe.results import disk, scan_parquet, write_shard
 from fullpipe.results.kept import shards
-from fullpipe.results.sums import is_shard, is_whole, stem
+from fullpipe.results.sums import AGAIN, is_shard, is_whole, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,13 +61,29 @@ def write(directory: Path, table: str, frame: pl.DataFrame, part: str) -> list[s
 
 def remove(directory: Path, table: str, part: str) -> None:
     """Removes the files of a part of a table, if there are any."""
-    for file in files_of(directory, table):
+    for file in _there(directory, table):
         if is_shard(file) and stem(file) == part:
             disk.remove(file)
 
 
 def files_of(directory: Path, table: str) -> list[Path]:
-    """Returns the files of a table, in the order of arms, days and names."""
+    """Returns the files of a table, in the order of arms, days and names: those that the directory's record lists.
+
+    Raises:
+        DamagedError: When one of these is missing, or the record is damaged.
+        OSError: When the record can't be read.
+    """
+    listed = record(directory)
+    if listed is None:
+        return _there(directory, table)
+    files = sorted(directory / name for name in listed.files if name.startswith(f"{table}/"))
+    for file in files:
+        if not file.exists():
+            raise DamagedError(f"{file}: missing\n  fix: {AGAIN}")
+    return files
+
+
+def _there(directory: Path, table: str) -> list[Path]:
     days = sorted((directory / table).glob("arm=*/day=*/"))
     return [file for day in days for file in shards(day)]
 
@@ -79,7 +97,7 @@ def scan(directory: Path, table: str) -> pl.LazyFrame:
     """Returns a table lazily; if the directory lacks it, an empty one with all columns.
 
     Raises:
-        DamagedError: When a file is damaged.
+        DamagedError: When a file is damaged or missing.
         OSError: When a file can't be read.
     """
     files = files_of(directory, table)

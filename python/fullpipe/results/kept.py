@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from fullpipe._core import ScenarioError, __version__
-from fullpipe.errors import DamagedError, UserError
+from fullpipe.errors import DamagedError, OtherVersionError, UserError
 from fullpipe.metrics import UNTOLD, Metrics
 from fullpipe.results import form, sums
 
@@ -250,9 +250,11 @@ def _refuse(file: Path, problem: str | None) -> None:
         raise _damaged(file, f"{problem}; it may be of another version than fullpipe {__version__}")
 
 
-def _other_version(file: Path, version: object) -> DamagedError:
+def _other_version(file: Path, version: object) -> OtherVersionError:
     made_by = f"fullpipe {version}" if isinstance(version, str) else "another version of fullpipe"
-    return _damaged(file, f"made by {made_by}, whose format fullpipe {__version__} does not read")
+    return OtherVersionError(
+        f"{file}: made by {made_by}, whose format fullpipe {__version__} does not read\n  fix: {_ANEW}"
+    )
 
 
 def _damaged(place: Path, problem: str) -> DamagedError:

@@ -27,7 +27,7 @@ _DIGITS = 16
 _SHARD = re.compile(rf".+-([0-9a-f]{{{_DIGITS}}})\.\w+", re.DOTALL)
 _LINE = re.compile(r"([0-9a-f]{64})  ([^\n]+)")
 _ENTRY = "checksum"
-_AGAIN = "run the command that made it again; it makes the damaged part again"
+AGAIN = "run the command that made it again; it makes the damaged part again"
 _ANEW = f"make the results again in a new directory, or restore the file; {SUMS} has its checksum"
 
 _found_whole: dict[str, tuple[int, int, int]] = {}
@@ -84,7 +84,7 @@ def check(file: Path) -> bool:
         if digest != (expected := shard[1] if shard else _listed(file)) and not (
             shard and digest.startswith(expected)
         ):
-            fix = _AGAIN if shard else _ANEW
+            fix = AGAIN if shard else _ANEW
             raise DamagedError(f"{file}: damaged: its checksum is another\n  fix: {fix}")
         _found_whole[str(file)] = state
     return True
@@ -167,7 +167,7 @@ def without_checksum(file: Path, value: dict[str, Any]) -> dict[str, Any]:
     """
     rest = {key: each for key, each in value.items() if key != _ENTRY}
     if value.get(_ENTRY) != _of_json(rest):
-        raise DamagedError(f"{file}: damaged: its checksum is another\n  fix: {_AGAIN}")
+        raise DamagedError(f"{file}: damaged: its checksum is another\n  fix: {AGAIN}")
     return rest
 
 

@@ -11,6 +11,8 @@ import polars as pl
 
 from fullpipe.fleet.compare.count import GROUPS
 from fullpipe.fleet.compare.decide import said, signed
+from fullpipe.fleet.compare.plan import TABLES
+from fullpipe.fleet.records import record
 from fullpipe.stats.clusters import Clusters, sample_ratio
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ def checks(estimates: Estimates, compared: Sequence[Compared]) -> list[Check]:
         _driven(estimates, compared),
         _power(estimates, compared),
         _names(estimates),
+        _files(estimates),
     ]
     return found
 
@@ -299,6 +302,19 @@ def _names(estimates: Estimates) -> Check:
         fine &= share > _OWN * 1.9 and (mine or not called)
         parts.append(f"{arm} {share:.1%} {first}")
     return Check("algorithm", fine, f"most frequent congestion control: {', '.join(parts)}")
+
+
+def _files(estimates: Estimates) -> Check:
+    """Checks that all rows are there that were written."""
+    name, listed = "files", record(estimates.plan.options.directory)
+    if listed is None:
+        return Check(
+            name, None, "no list of the tables' files is there: a missing file is not noticed"
+        )
+    if listed.missing:
+        return Check(name, False, listed.missing)
+    number = sum(file.startswith(tuple(f"{table}/" for table in TABLES)) for file in listed.files)
+    return Check(name, True, f"all {number:,} files of these tables are as they were written")
 
 
 def _main(estimates: Estimates) -> str:

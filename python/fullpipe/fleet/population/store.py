@@ -17,8 +17,10 @@ import polars as pl
 
 from fullpipe.batch.store import Store, gaps, header
 from fullpipe.errors import DamagedError
+from fullpipe.fleet import records
 from fullpipe.fleet import store as tables
 from fullpipe.fleet.population.spec import FORMAT, PopulationSpec
+from fullpipe.fleet.records import COUNTED, SHARDS, SIMULATED
 from fullpipe.frame import table
 from fullpipe.results import disk, scan_parquet, sums, write_shard
 from fullpipe.results.kept import read_sealed, read_text, shards
@@ -28,9 +30,8 @@ if TYPE_CHECKING:
 
     from fullpipe.batch.pool import Shard
 
-ABOUT = "simulate.json"
 _SHARD = re.compile(r"(\d+)-(\d+)")
-_COUNTED, _ALL = "counted", "all"
+_ALL = "all"
 _PART = re.compile(rf"\.?(?:{_SHARD.pattern}|{_ALL})[-.]")
 _DAY = datetime(2019, 12, 1, tzinfo=UTC)
 """The day on which simulated downloads begin."""
@@ -57,18 +58,10 @@ class PopulationAbout(TypedDict):
     changes: dict[str, str]
 
 
-class _Written(TypedDict):
-    """A shard: the identity of its population, and its files."""
-
-    format: int
-    identity: str
-    files: list[str]
-
-
 class PopulationStore(Store):
     """The directory of one population, opened for filling."""
 
-    ABOUT = ABOUT
+    ABOUT = SIMULATED
     FILES = ("population.toml",)
     about: PopulationAbout
     OTHER_BUILD = (
@@ -93,7 +86,7 @@ class PopulationStore(Store):
 
         Deletes damaged shards, and files of no shard.
         """
-        for folder in ("shards", "paths"):
+        for folder in (SHARDS, "paths"):
             disk.make_folder(self.directory / folder)
         known = set()
         for name, written in self._shards().items():
@@ -116,7 +109,7 @@ class PopulationStore(Store):
         Raises:
             OSError: When a file can't be written.
         """
-        disk.remove(self._marker(_COUNTED))
+        disk.remove(self._marker(COUNTED))
         part = f"{shard.first:07}-{shard.end:07}"
         drawn = table(self.spec.plan.paths(shard.first, shard.end))
         paths = write_shard(drawn, self.directory / "paths", part)
@@ -134,7 +127,7 @@ class PopulationStore(Store):
         Raises:
             OSError: When a file can't be written.
         """
-        if _COUNTED in self._shards():
+        if COUNTED in self._shards():
             return
         tables.remove(self.directory, "counters", _ALL)
         fresh = pl.col("data_segs_out") - pl.col("retrans_total_packets")
@@ -151,23 +144,23 @@ class PopulationStore(Store):
             .sort("arm", "host", "time")
             .collect(engine="streaming")
         )
-        self._mark(_COUNTED, tables.write(self.directory, "counters", counters, _ALL))
+        self._mark(COUNTED, tables.write(self.directory, "counters", counters, _ALL))
 
     def _marker(self, name: str) -> Path:
-        return self.directory / "shards" / f"{name}.json"
+        return self.directory / SHARDS / f"{name}.json"
 
     def _mark(self, name: str, files: list[str]) -> None:
         """Records the files of a shard, which completes it."""
         written = {"format": FORMAT, "identity": self.spec.identity, "files": files}
         sums.write_json(self._marker(name), written)
 
-    def _shards(self) -> dict[str, _Written]:
+    def _shards(self) -> dict[str, records.Shard]:
         """Returns the shards of this population by name, without damaged records."""
         found = {}
-        folder = self.directory / "shards"
+        folder = self.directory / SHARDS
         for file in sorted(folder.glob("[!.]*.json")) if folder.is_dir() else ():
             with suppress(DamagedError):
-                written = read_sealed(file, _Written, FORMAT)
+                written = read_sealed(file, records.Shard, FORMAT)
                 if written["identity"] == self.spec.identity:
                     found[file.stem] = written
         return found
@@ -183,7 +176,7 @@ class PopulationStore(Store):
         return _about(self.directory)
 
     def _make(self, aside: Path) -> None:
-        for folder in ("shards", "paths"):
+        for folder in (SHARDS, "paths"):
             disk.make_folder(aside / folder)
         disk.write(aside / "population.toml", self.spec.text)
 
@@ -208,9 +201,9 @@ def opened(directory: Path) -> PopulationSpec:
         DamagedError: When a file is damaged, or of another version.
         OSError: When a file can't be read.
     """
-    if not (directory / ABOUT).is_file():
+    if not (directory / SIMULATED).is_file():
         raise FileNotFoundError(
-            f"{directory}: no {ABOUT}\n  fix: name a directory that `fullpipe fleet simulate` made"
+            f"{directory}: no {SIMULATED}\n  fix: name a directory that `fullpipe fleet simulate` made"
         )
     about = _about(directory)
     text = read_text(directory / "population.toml")
@@ -226,7 +219,7 @@ def paths(directory: Path) -> pl.LazyFrame:
 
 
 def _about(directory: Path) -> PopulationAbout:
-    return read_sealed(directory / ABOUT, PopulationAbout, FORMAT)
+    return read_sealed(directory / SIMULATED, PopulationAbout, FORMAT)
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:

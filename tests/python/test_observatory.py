@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +48,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def values(out: Path) -> pl.DataFrame:
-    return pl.read_parquet(out / "values.parquet")
+    [file] = out.glob("values-*.parquet")
+    return pl.read_parquet(file)
 
 
 def test_it_has_some_600_cells_and_every_algorithm() -> None:
@@ -198,7 +201,7 @@ def test_only_a_real_change_is_colored(seen: dict[str, Any]) -> None:
         (("--cc", "cubik"), "--cc cubik: no such name\n  fix: write some of "),
         (("--family", "nothing"), "--family nothing: no such name\n  fix: write some of alone, "),
         (("--repeat", "0"), "--repeat 0: no run\n  fix: "),
-        (("--against", "nowhere"), "--against nowhere: no values.parquet is there\n  fix: "),
+        (("--against", "nowhere"), "--against nowhere: no values-….parquet is there\n  fix: "),
     ],
 )
 def test_a_mistake_is_named(tmp_path: Path, args: tuple[str, ...], said: str) -> None:
@@ -206,6 +209,49 @@ def test_a_mistake_is_named(tmp_path: Path, args: tuple[str, ...], said: str) ->
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_damaged_values_are_an_error_and_made_again(made: Path, tmp_path: Path) -> None:
+    """An observatory of before checksums is read as it is; damage of it can't be noticed."""
+    small = ("--small", "--cc", ",".join(ALGORITHMS), "--family", ",".join(FAMILIES))
+    again, before = tmp_path / "again", tmp_path / "before"
+    shutil.copytree(made, again)
+    [file] = again.glob("values-*.parquet")
+    whole = file.read_bytes()
+    content = bytearray(whole)
+    content[len(content) // 3] ^= 4
+    file.write_bytes(content)
+    refused = make(tmp_path / "after", *small, "--against", str(again))
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(f"error: {file}: damaged: its checksum is another\n  fix: ")
+    assert not (tmp_path / "after").exists()
+    before.mkdir()
+    (before / "values.parquet").write_bytes(whole)
+    done = make(again, *small, "--against", str(before))
+    assert done.returncode == 0, done.stderr
+    assert [each.read_bytes() for each in again.glob("values*")] == [whole]
+
+
+@pytest.mark.parametrize("seen", [".lock", "sweeps/*/runs/*.parquet", "site/cells/*"])
+def test_ctrl_c_ends_it_with_a_line(made: Path, tmp_path: Path, seen: str) -> None:
+    """It is interrupted before its first run, between runs, and while it writes the site."""
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "fullpipe.observatory", str(out), "--small"]
+    if seen.startswith("site"):
+        shutil.copytree(made / "sweeps", out / "sweeps")
+        command += ["--cc", ",".join(ALGORITHMS), "--family", ",".join(FAMILIES)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not list(out.glob(seen)) and process.poll() is None:
+            time.sleep(0.002)
+        if seen == ".lock":
+            second = make(out, "--small")
+            assert second.returncode == 2
+            assert f"error: {out}: another process is adding to it; wait" in second.stderr
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert [each for each in said.splitlines() if each.startswith("interrupted ")]
+    assert "Traceback" not in said
 
 
 def test_another_plan_does_not_take_the_runs_of_this_one(made: Path) -> None:

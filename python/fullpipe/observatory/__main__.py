@@ -8,10 +8,19 @@ import time
 from pathlib import Path
 
 from fullpipe.batch import kept_in
-from fullpipe.errors import fail, stoppable, user_errors
+from fullpipe.batch.store import alone
+from fullpipe.errors import (
+    ending,
+    fail,
+    heed_signals,
+    printing,
+    stoppable,
+    tracebacks,
+    user_errors,
+)
 from fullpipe.observatory import measure, plan, site
 from fullpipe.progress import Counter
-from fullpipe.results import read_parquet
+from fullpipe.results import disk, parents, read_parquet
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -41,11 +50,20 @@ def main(arguments: list[str] | None = None) -> None:
     counter, start = Counter(), time.perf_counter()
     with user_errors():
         earlier = _earlier(asked.against) if asked.against else None
-        with stoppable(lambda: counter.at, kept_in(asked.out)), counter:
-            values = measure.measured(
-                families, algorithms, seeds, asked.out, counter, "make observatory", asked.threads
-            )
-        site.write(families, algorithms, values, asked.out / "site", earlier)
+        with stoppable(lambda: counter.at, kept_in(asked.out)), parents(asked.out.resolve()):
+            disk.make_folder(asked.out)
+            with alone(asked.out):
+                with counter:
+                    values = measure.measured(
+                        families,
+                        algorithms,
+                        seeds,
+                        asked.out,
+                        counter,
+                        "make observatory",
+                        asked.threads,
+                    )
+                site.write(families, algorithms, values, asked.out / "site", earlier)
     print(f"{asked.out / 'site/index.html'}, after {time.perf_counter() - start:.0f} s")
 
 
@@ -67,14 +85,21 @@ def _earlier(place: Path) -> site.Earlier:
         OSError: When it is not there.
         DamagedError: When its values are damaged.
     """
-    file = place / measure.VALUES
-    if not file.exists():
+    files = measure.kept_values(place)
+    if not files:
         fail(
-            f"--against {place}: no {measure.VALUES} is there\n  fix: name the directory of an observatory"
+            f"--against {place}: no {measure.VALUES}-….parquet is there\n  fix: name the directory of an observatory"
         )
-    values = read_parquet(file, list(measure.COLUMNS))
+    if len(files) > 1:
+        fail(
+            f"--against {place}: {files[0].name} and {files[1].name} are there\n"
+            "  fix: run the command that made it again"
+        )
+    values = read_parquet(files[0], list(measure.COLUMNS))
     return site.Earlier(f"fullpipe {values['version'][0]} in {place.name}", values)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    heed_signals()
+    with ending(), tracebacks(), printing():
+        main(sys.argv[1:])

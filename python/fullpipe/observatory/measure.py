@@ -8,7 +8,8 @@ import polars as pl
 
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.observatory.plan import FIRST_SEED
-from fullpipe.results import write_parquet
+from fullpipe.results import disk, write_shard
+from fullpipe.results.kept import shards
 from fullpipe.stats import Quantity, columns_asked, harm, quantity
 from fullpipe.stats.quantity import known_names
 from fullpipe.sweeps.dataset import Sweep
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from fullpipe.progress import Counter
 
 COLUMNS = ("family", "cell", "algorithm", "metric", "seed", "value", "version")
-VALUES = "values.parquet"
-"""The file of an observatory with which a later one is compared."""
+VALUES = "values"
+"""The name, without checksum, of the file of an observatory with which a later one is compared."""
 HARM = Quantity("harm", "harm to the other flow's goodput", "%", 100.0, -1)
 """1 - (goodput of the other flow next to the algorithm) / (its goodput next to its own kind, same seed): Ware et al.,
 "Beyond Jain's Fairness Index" (HotNets 2019). Below zero the other flow is better off."""
@@ -42,7 +43,7 @@ def measured(
 
     Returns:
         One row per family, cell, algorithm, metric and seed, with `value` in SI units and fullpipe's `version`: the
-        columns of `values.parquet`. A run without a value of the metric, as a transfer that did not end, has no row.
+        columns of the file. A run without a value of the metric, as a transfer that did not end, has no row.
 
     Raises:
         FileExistsError: When a family's directory has runs of another build or of other points.
@@ -61,8 +62,19 @@ def measured(
         Execution(place, counter, command, trace="off", threads=threads).run(spec)
         found.append(_values(family, algorithms, Sweep(place).frame()))
     values = pl.concat(found)
-    write_parquet(values, out / VALUES)
+    new = write_shard(values, out, VALUES)
+    for old in kept_values(out):
+        if old != new:
+            disk.remove(old)
     return values
+
+
+def kept_values(place: Path) -> list[Path]:
+    """Returns the files with the values of an observatory: more than one if a process was killed at its end.
+
+    Those before checksums are named `values.parquet`.
+    """
+    return [each for each in shards(place) if each.stem.partition("-")[0] == VALUES]
 
 
 def shown(metric: str) -> Quantity:

@@ -42,7 +42,7 @@ class Earlier(NamedTuple):
 
     Attributes:
         name: Its version, and the name of its directory.
-        values: Its `values.parquet`.
+        values: The rows of its `values-….parquet`.
     """
 
     name: str

@@ -35,8 +35,11 @@ def write_fleet(
 
     Args:
         directory: A new directory.
-        arms: Properties of each arm. `rate`, `loss`, `queue`, `rtt` (of the mix) and `rows` are
-            factors, `odd` is the factor of the first host's rate; `hosts` and `outliers` are numbers.
+        arms: Properties of each arm. `rate`, `loss`, `queue`, `rtt` (of the mix), `away` (of all RTTs) and `rows`
+            are factors, `far_rate` is that of the rate above 100 ms, `odd` that of the first host's rate. `far` is
+            the share of connections at 140 ms; `missing` and `far_missing` are those that are missing, of all and
+            above 100 ms. `steep` is minus the power of the RTT to which the rate is proportional, `spread` the
+            deviation of the RTTs' logarithm, `uneven` that of the hosts' sizes. `hosts` and `outliers` are numbers.
         hosts: Number of hosts per arm.
         rows: Number of connections per host.
         seed: Seed of all random numbers.
@@ -51,7 +54,8 @@ def write_fleet(
             rng = np.random.default_rng([seed, number, part])
             own = int(factor.get("hosts", hosts))
             n = int(rows * own * factor.get("rows", 1) / parts)
-            host = rng.integers(own, size=n)
+            sizes = np.exp(rng.normal(0, factor.get("uneven", 0.0), own))
+            host = rng.choice(own, size=n, p=sizes / sizes.sum())
             shift = np.random.default_rng([seed, number, 77]).normal(0, host_sd, own)
             shift[0] += np.log(factor.get("odd", 1.0))
             client = rng.integers(max(n * parts // 5, 1), size=n)
@@ -59,6 +63,14 @@ def write_fleet(
                 cc=pl.lit(arm.replace("bbr1", "bbr"))
             )
             names = pl.Series([f"{arm}-{each}" for each in host.tolist()])
+            gone = np.where(
+                frame["minrtt_s"].to_numpy() > 0.1,
+                factor.get("far_missing", 0.0),
+                factor.get("missing", 0.0),
+            )
+            there = pl.Series(np.random.default_rng([seed, number, part, 3]).random(n) >= gone)
+            frame, names = frame.filter(there), names.filter(there)
+            client = client[there.to_numpy()]
             store.write(
                 directory,
                 "connections",
@@ -72,6 +84,7 @@ def write_fleet(
                         "client_net": frame["client_net"],
                         "bytes_sent": frame["bytes_acked"],
                         "request_time_s": frame["busy_s"] * 1.1,
+                        "tcpinfo_rtt_s": frame["rtt_s"],
                         "country": pl.Series(np.array(["JP", "US", "TW"])[client % 3]),
                         "status": 200,
                     }
@@ -91,12 +104,14 @@ def _connections(
     hours: float,
 ) -> pl.DataFrame:
     n = len(host)
-    far = rng.random(n) < 0.1
-    near = np.exp(rng.normal(np.log(0.020), 0.5, n)) * factor.get("rtt", 1.0)
-    min_rtt = np.where(far, rng.normal(0.14, 0.004, n), near).clip(0.001)
+    far = rng.random(n) < factor.get("far", 0.1)
+    near = np.exp(rng.normal(np.log(0.020), factor.get("spread", 0.5), n)) * factor.get("rtt", 1.0)
+    min_rtt = np.where(far, rng.normal(0.14, 0.004, n), near).clip(0.001) * factor.get("away", 1.0)
     tier = rng.choice([10e6, 50e6, 100e6, 500e6], size=n, p=[0.2, 0.3, 0.4, 0.1])
     usable = np.minimum(tier, 2e6 * 8 / min_rtt) * np.exp(rng.normal(0, 0.15, n))
     rate = usable * factor.get("rate", 1.0) * np.exp(shift[host])
+    rate *= (min_rtt / 0.02) ** -factor.get("steep", 0.0)
+    rate *= np.where(min_rtt > 0.1, factor.get("far_rate", 1.0), 1.0)
     sent = rng.integers(200_000, 30_000_000, size=n)
     loss = np.where(
         rng.random(n) < 0.3,

@@ -64,12 +64,12 @@ class Analysis:
             rows = [each for each in self.compared if (each.a, each.b) == (one, other)]
             words = [_group(rows, verdict) for verdict in ("better", "worse", "lower", "higher")]
             parts = [each for each in words if each]
-            slight = sum(each.verdict in ("same", "slight") for each in rows)
+            slight = sum(each.settled in ("same", "slight") for each in rows)
             if slight:
                 parts.append(
                     f"same within {self.plan.options.effect:.0%}: {slight} of {len(rows)} metrics"
                 )
-            if open_ := sum(each.verdict == "undecided" for each in rows):
+            if open_ := sum(each.settled == "undecided" for each in rows):
                 parts.append(f"undecided: {open_} of {len(rows)} metrics")
             text = "; ".join(parts) or "no verdict, since there is no interval"
             found.append(Finding(f"{one} vs. {other}: {text}.", _sign(rows)))
@@ -83,18 +83,22 @@ class Analysis:
     def advice(self, arm: str) -> str:
         """Returns what to do about an arm, compared with the first one; empty without a metric in common."""
         other = self.plan.arms[0]
-        rows = [each for each in self.compared if (each.a, each.b) == (arm, other)]
+        all_ = [each for each in self.compared if (each.a, each.b) == (arm, other)]
+        rows = [each for each in all_ if each.settled != "unjudged"]
         if not rows:
-            return ""
+            return "not yet: the users differ, and no metric can be judged" if all_ else ""
         better, worse = _group(rows, "better"), _group(rows, "worse")
         size = f"{self.plan.options.effect:.0%}".replace("%", " %")
-        undecided = [each for each in rows if each.verdict in ("undecided", "unknown")]
+        undecided = [each for each in rows if each.settled in ("undecided", "unknown")]
         open_ = f"{len(undecided)} of {len(rows)} metrics are undecided" if undecided else ""
         data = [each.data for each in undecided if math.isfinite(each.data) and each.data > 1]
         if data:
             open_ += f" ({digits(max(data))} times the data would show {size} in each of them)"
         elif open_:
             open_ += " (ingest more hosts or days)"
+        if left := [each.metric.quantity.words for each in all_ if each not in rows]:
+            without = f"not judged, since the users differ: {', '.join(left)}"
+            open_ = f"{open_}; {without}" if open_ else without
         flaws = [
             each.name for each in self.checks if each.fine is False and each.name != ENOUGH_DATA
         ]
@@ -125,7 +129,22 @@ class Analysis:
         return (
             f"{tested} comparisons; a difference is significant if p ≤ 0.05 after Benjamini–Hochberg correction "
             "over all of them, and exactly then its interval, corrected as well (Benjamini–Yekutieli), excludes "
-            f"“no difference”. Both use Student's t, with standard errors from 400 resamples of whole {self.unit}."
+            f"“no difference”. Both use Student's t, with standard errors from 400 resamples of whole {self.unit}. "
+            f"{self._judged}"
+        )
+
+    @property
+    def _judged(self) -> str:
+        """The differences of the users that the decision takes into account."""
+        if self.plan.unit == "pair":
+            return (
+                "The decision rests on the effects as they are, since every arm ran on every path."
+            )
+        if self.estimates.mix is None:
+            return "Differences of the users are not judged."
+        return (
+            "The decision rests on effects with the same mix of RTTs; other differences of the users, and users who "
+            "are missing for other reasons than their RTT, are not judged."
         )
 
     @property
@@ -171,16 +190,13 @@ def analyze(options: CompareOptions, advance: Callable[[int], None] = lambda _: 
 
 
 def _group(rows: list[Compared], verdict: str) -> str:
-    those = [each for each in rows if each.verdict == verdict]
-    return (
-        f"{verdict}: {', '.join(f'{each.metric.quantity.words} {effect(each)}' for each in those)}"
-        if those
-        else ""
-    )
+    those = [each for each in rows if each.settled == verdict]
+    words = (f"{each.metric.quantity.words} {effect(each, each.settling)}" for each in those)
+    return f"{verdict}: {', '.join(words)}" if those else ""
 
 
 def _sign(rows: list[Compared]) -> int:
-    signs = {_HEADLINES.get(each.verdict, 0) for each in rows} - {0}
+    signs = {_HEADLINES.get(each.settled, 0) for each in rows} - {0}
     return signs.pop() if len(signs) == 1 else 0
 
 
@@ -199,6 +215,8 @@ def _record(each: Compared) -> dict[str, Any]:
         "effect_standardized": None if each.standard is None else _change(each.standard),
         "p_corrected": _known(each.p),
         "verdict": each.verdict,
+        "verdict_standardized": each.standard_verdict,
+        "verdict_of_decision": each.settled,
         "data_needed": _known(each.data),
         "without_host": None if each.alone is None else each.alone[0],
     }

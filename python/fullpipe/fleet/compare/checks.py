@@ -144,54 +144,34 @@ def _filter(estimates: Estimates) -> Check:
 
 
 def _mix(estimates: Estimates, compared: Sequence[Compared]) -> Check:
-    """Checks that the arms have similar mixes of minimum RTTs."""
-    name, plan = "RTT mix", estimates.plan
-    counts = estimates.counted.strata.get(("rtt", "min_rtt"))
-    if counts is None or counts.shape[2] < 3:
-        return Check(name, None, "minimum RTTs are unknown, or known for too few connections")
-    clusters = estimates.clusters["connections"]
-    if min(clusters.number(arm) for arm in range(len(plan.arms))) < 2:
+    """Checks that the arms have similar mixes of RTTs, or else that the mix decides no verdict."""
+    name, mix = "RTT mix", estimates.mix
+    if estimates.plan.unit == "pair":
+        return Check(name, None, "every arm ran on every path, so the users are the same")
+    if mix is None:
         return Check(
-            name, None, "an arm has only one cluster, so the effect of chance can't be estimated"
+            name,
+            None,
+            "RTTs are unknown, known for too few rows, or from one cluster: whether the arms serve the same users "
+            "is not judged",
         )
-    weights = counts.sum(axis=3)
-    far = _distances(np.einsum("rac,acs->ras", estimates.draws["connections"], weights))
-    most = int(np.argmax(far[0]))
-    arm = plan.arms[most]
-    # The distance expected by chance: the distance between resamples and the data they are drawn
-    # from.
-    chance = float(np.quantile(_chance(estimates, weights)[:, most], 0.95))
+    what = "connections" if mix.table == "connections" else "requests"
+    which = "minimum" if mix.table == "connections" else "smoothed"
     text = (
-        f"{far[0][most]:.1%} of {arm}'s connections would need a different minimum RTT to match the mix of all "
-        f"arms (up to {chance:.1%} by chance)"
+        f"{mix.far:.1%} of {mix.arm}'s {what} would need a different {which} RTT to match the mix of all "
+        f"arms (up to {mix.chance:.1%} by chance)"
     )
-    if far[0][most] <= max(_MIX, chance):
+    if not mix.differs:
         return Check(name, True, text)
-    other = [each for each in compared if each.shifted]
-    matters = (
-        f"they differ noticeably for {_listed(other)}"
-        if other
-        else "none of them differs noticeably from the raw effect"
-    )
-    return Check(name, False, f"{text}: read the effects standardized by RTT; {matters}")
-
-
-def _distances(sizes: Values) -> Values:
-    """Returns the total variation distance of each arm's shares from the mean of all arms' shares.
-
-    The result has shape (rows, arms).
-    """
-    with np.errstate(invalid="ignore"):
-        shares = np.nan_to_num(sizes / sizes.sum(axis=2, keepdims=True))
-    return np.asarray(abs(shares - shares.mean(axis=1, keepdims=True)).sum(axis=2) / 2)
-
-
-def _chance(estimates: Estimates, weights: Values) -> Values:
-    drawn = np.einsum("rac,acs->ras", estimates.draws["connections"], weights)
-    with np.errstate(invalid="ignore"):
-        shares = np.nan_to_num(drawn / drawn.sum(axis=2, keepdims=True))
-    gap = shares[1:] - shares[:1]
-    return np.asarray(abs(gap - gap.mean(axis=1, keepdims=True)).sum(axis=2) / 2)
+    changed = [each for each in compared if each.changed]
+    if changed:
+        text += f": with the same mix, the verdict is another for {_listed(changed)}"
+        text += ". The arms serve different users, or one lost users"
+        if mix.table == "requests":
+            text += ", or their queues differ: ingest outputs of ss, whose minimum RTTs tell which"
+        return Check(name, False, text)
+    text += ": with the same mix, every verdict is the same"
+    return Check(name, mix.far <= _MIX, text)
 
 
 def _times(estimates: Estimates) -> Check:

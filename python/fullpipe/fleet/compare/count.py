@@ -107,7 +107,7 @@ class _Pass:
             *metrics.measures(table),
             *(_CONNECTIONS_ONLY if table == "connections" else ()),
         ]
-        self.strata = [plan.rtt if table == "connections" else WHOLE]
+        self.strata = [{"connections": plan.rtt, "requests": plan.asked}.get(table, WHOLE)]
         self.columns = store.scan(plan.options.directory, table).collect_schema()
         if plan.by and plan.by.name in self.columns and table != "counters":
             self.strata.append(plan.by)

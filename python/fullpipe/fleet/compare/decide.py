@@ -30,6 +30,8 @@ _A_THIRD_LESS = 2 / 3
 _FAR = 10
 """An interval whose end is a factor beyond this is shown as factors, not as percentages."""
 _MOST_TIMES = 1000
+DIFFERENT = ("better", "worse", "higher", "lower")
+"""Verdicts on a difference that chance does not explain, and that may be large enough."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,13 @@ class Compared:
         value_a: Value of arm A over all data, with its own spread.
         value_b: Value of arm B over all data, with its own spread.
         change: The effect, without standardization.
-        standard: The effect if both arms had the same mix of minimum RTTs; None if these are unknown.
+        standard: The effect if both arms had the same mix of RTTs; None if these are unknown.
         p: The p value, corrected for all comparisons.
         verdict: `better`, `worse`, `higher`, `lower`, `slight`, `same`, `undecided` or `unknown`.
+        standard_verdict: The verdict on `standard`, corrected for all comparisons; None without it.
+        settled: The verdict on which the decision rests: `standard_verdict` or `verdict`; `unjudged` if the users
+            differ, and there is no standardized effect.
+        settling: The effect that `settled` is about.
         data: Factor by which the data would have to grow to detect the smallest effect of interest; 1
             if they suffice.
         alone: A host without which the verdict changes, and the effect without it; None if there is
@@ -89,13 +95,17 @@ class Compared:
     standard: Change | None
     p: float
     verdict: str
+    standard_verdict: str | None
+    settled: str
+    settling: Change
     data: float
     alone: tuple[str, float] | None
 
     @property
-    def better(self) -> int:
-        """1 if A is better, -1 if it is worse, else 0."""
-        return {"better": 1, "worse": -1}.get(self.verdict, 0)
+    def changed(self) -> bool:
+        """Whether one of the two effects is a difference, and the other one is not or has the other sign."""
+        differ = _direction(self.verdict) != _direction(self.standard_verdict)
+        return self.standard is not None and differ
 
     @property
     def shifted(self) -> bool:
@@ -122,14 +132,32 @@ def compare(estimates: Estimates, found: Sequence[Estimate] | None = None) -> li
     ]
     raw = [each for each in raw if all(math.isfinite(each[0].values[arm, 0]) for arm in each[1:])]
     changes = [_change(each, a, b, estimates) for each, a, b in raw]
-    tested = [number for number, each in enumerate(changes) if math.isfinite(each.spread.p)]
-    found_p = adjusted([changes[number].spread.p for number in tested])
-    p = dict(zip(tested, found_p, strict=True))
-    for number, level in zip(tested, levels(found_p), strict=True):
-        changes[number] = replace(changes[number], confidence=level)
+    standards = [
+        _change(each, a, b, estimates, standard=True)
+        if (standard := _standard(each, estimates)) is not None
+        and np.isfinite(standard[[a, b], 0]).all()
+        else None
+        for each, a, b in raw
+    ]
+    tested = _tested(changes)
+    beside = _tested([own or change for own, change in zip(standards, changes, strict=True)])
     return [
-        _judged(each, a, b, change, p.get(number, math.nan), estimates)
-        for number, ((each, a, b), change) in enumerate(zip(raw, changes, strict=True))
+        _judged(
+            each, a, b, tested[number], beside[number] if standards[number] else None, estimates
+        )
+        for number, (each, a, b) in enumerate(raw)
+    ]
+
+
+def _tested(changes: Sequence[Change]) -> list[tuple[Change, float]]:
+    """Returns each change with its interval's level and its p value, both corrected for all of them."""
+    tested = [number for number, each in enumerate(changes) if math.isfinite(each.spread.p)]
+    found = adjusted([changes[number].spread.p for number in tested])
+    p = dict(zip(tested, found, strict=True))
+    level = dict(zip(tested, levels(found), strict=True))
+    return [
+        (replace(each, confidence=level.get(number, CONFIDENCE)), p.get(number, math.nan))
+        for number, each in enumerate(changes)
     ]
 
 
@@ -153,16 +181,21 @@ def _change(each: Estimate, a: int, b: int, estimates: Estimates, standard: bool
 
 
 def _judged(
-    each: Estimate, a: int, b: int, change: Change, p: float, estimates: Estimates
+    each: Estimate,
+    a: int,
+    b: int,
+    tested: tuple[Change, float],
+    beside: tuple[Change, float] | None,
+    estimates: Estimates,
 ) -> Compared:
     plan, clusters = estimates.plan, estimates.clusters[each.metric.measure.table]
+    change, p = tested
     effect = _asked(each, change, plan.options.effect)
-    standard = None
-    if each.standard is not None and np.isfinite(each.standard[[a, b], 0]).all():
-        standard = replace(
-            _change(each, a, b, estimates, standard=True), confidence=change.confidence
-        )
     verdict = _verdict(each.metric, change, p, effect)
+    standard = None
+    if beside:
+        asked = _asked(each, beside[0], plan.options.effect)
+        standard = _verdict(each.metric, *beside, asked), beside[0]
     return Compared(
         each.metric,
         plan.arms[a],
@@ -170,12 +203,47 @@ def _judged(
         alone(each.values[a], clusters, a),
         alone(each.values[b], clusters, b),
         change,
-        standard,
+        beside[0] if beside else None,
         p,
         verdict,
+        standard[0] if standard else None,
+        *_settled(each.metric, (verdict, change), standard, estimates),
         _data(change.spread, effect),
         _driven(each, a, b, change, verdict, estimates),
     )
+
+
+def _settled(
+    metric: Metric,
+    raw: tuple[str, Change],
+    standard: tuple[str, Change] | None,
+    estimates: Estimates,
+) -> tuple[str, Change]:
+    """Chooses the verdict for the decision, and its effect."""
+    mix = estimates.mix
+    if estimates.plan.unit == "pair" or mix is None:
+        return raw
+    if standard is None:
+        return ("unjudged", raw[1]) if mix.differs else raw
+    agree = _direction(raw[0]) == _direction(standard[0])
+    if metric.measure.table == "connections" or agree:
+        return standard
+    return "unjudged", raw[1]  # the queues may differ, not the users
+
+
+def _standard(each: Estimate, estimates: Estimates) -> Values | None:
+    """Returns the standardized estimates, if they mean something.
+
+    A smoothed RTT, by which requests are standardized, contains the queue of the arm itself: without a difference of
+    the users, it is the standardized effect that is wrong.
+    """
+    mix = estimates.mix
+    differs = mix is not None and mix.differs and estimates.plan.unit != "pair"
+    return each.standard if each.metric.measure.table == "connections" or differs else None
+
+
+def _direction(verdict: str | None) -> str | None:
+    return verdict if verdict in DIFFERENT else None
 
 
 def _data(spread: Spread, effect: float) -> float:
@@ -242,9 +310,9 @@ def _without(
             yield host, one - other
 
 
-def effect(each: Compared) -> str:
+def effect(each: Compared, change: Change | None = None) -> str:
     """Formats an effect without its interval: "−79 %"."""
-    return said(each).partition(" (")[0]
+    return said(each, change).partition(" (")[0]
 
 
 def said(each: Compared, change: Change | None = None) -> str:

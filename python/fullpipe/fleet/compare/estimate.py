@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,7 @@ class Estimate:
         metric: The metric.
         values: Shape (arms, 1 + resamples), the first column from all data; NaN for an arm without
             data.
-        standard: Like `values`, if all arms had the same mix of minimum RTTs; None if these are
-            unknown.
+        standard: Like `values`, if all arms had the same mix of RTTs; None if these are unknown.
         without: Shape (arms, hosts): the value without each host; NaN where the arm has no data from
             the host.
     """
@@ -42,6 +41,27 @@ class Estimate:
     values: Values
     standard: Values | None
     without: Values
+
+
+class Mix(NamedTuple):
+    """The difference between the arms' mixes of RTTs.
+
+    Attributes:
+        table: The table whose RTTs these are: minimum RTTs of connections, else smoothed RTTs of requests.
+        arm: The arm whose mix is the farthest from that of all arms.
+        far: Share of its rows that would need another RTT.
+        chance: The largest such share among the resamples, each compared with the data that it was drawn from.
+    """
+
+    table: str
+    arm: str
+    far: float
+    chance: float
+
+    @property
+    def differs(self) -> bool:
+        """Whether the mixes differ more than in any resample."""
+        return self.far > self.chance
 
 
 class Estimates:
@@ -73,6 +93,28 @@ class Estimates:
         }
 
     @cached_property
+    def mix(self) -> Mix | None:
+        """The difference of the mixes of RTTs; None if RTTs are unknown, or the effect of chance is."""
+        arms = self.plan.arms
+        for table, measure in (("connections", metrics.MIN_RTT), ("requests", metrics.THROUGHPUT)):
+            counts = self.counted.strata.get(("rtt", measure.name))
+            if counts is None or counts.shape[2] < 3:
+                continue
+            numbers = np.array([self.clusters[table].number(arm) for arm in range(len(arms))])
+            if numbers.min() < 2:
+                return None
+            drawn = np.einsum("rac,acs->ras", self.draws[table], counts.sum(axis=3))
+            with np.errstate(invalid="ignore"):
+                shares = np.nan_to_num(drawn / drawn.sum(axis=2, keepdims=True))
+            far = _distances(shares[:1])[0]
+            # A resample's spread is that of n clusters around their own mean: too small by n / (n - 1).
+            wider = np.sqrt(numbers / (numbers - 1))[:, None]
+            most = int(np.argmax(far))
+            chance = _distances((shares[1:] - shares[:1]) * wider)[:, most].max()
+            return Mix(table, arms[most], float(far[most]), float(chance))
+        return None
+
+    @cached_property
     def all(self) -> list[Estimate]:
         """Every metric that at least two arms have."""
         found = [
@@ -92,6 +134,8 @@ class Estimates:
             found: dict[str, list[Estimate]] = {}
             for number, label in enumerate(strata.labels):
                 for metric in metrics.MAIN:
+                    if name == "rtt" and metric.measure.table != "connections":
+                        continue  # the strata of requests are others
                     counts = self.counted.strata.get((name, metric.measure.name))
                     if counts is not None and counts.shape[2] == len(strata.labels):
                         each = self._of(metric, counts[:, :, number : number + 1], hosts=False)
@@ -215,6 +259,11 @@ def _standard(metric: Metric, weights: Counts, counts: Counts, shares: Values) -
     # A resample may lack a stratum that few clusters have.
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(drawn_shares > 0, mixed / drawn_shares, math.nan))
+
+
+def _distances(shares: Values) -> Values:
+    """Returns the total variation distance of each arm's shares from the mean of all arms: shape (rows, arms)."""
+    return np.asarray(abs(shares - shares.mean(axis=1, keepdims=True)).sum(axis=2) / 2)
 
 
 def _without(metric: Metric, counts: Counts) -> Values:

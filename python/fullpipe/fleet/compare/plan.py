@@ -59,6 +59,9 @@ class Plan:
     nested: bool
     """Whether each host has one arm."""
     rtt: Strata
+    """Strata of connections by minimum RTT."""
+    asked: Strata
+    """Strata of requests by smoothed RTT, which nginx logs as $tcpinfo_rtt."""
     by: Strata | None
     """Further strata, if `--by` requests them."""
     start: datetime | None
@@ -116,7 +119,8 @@ def draw_up(options: CompareOptions) -> Plan:
         unit,
         why,
         nested,
-        _by_rtt(facts),
+        _by_rtt(facts, "min_rtt_s"),
+        _by_rtt(facts, "tcpinfo_rtt_s"),
         _by_column(options, arms) if options.by != "rtt" else None,
         start,
         step,
@@ -154,17 +158,30 @@ def _looked_through(
     )
     queries.append(
         big.select(
-            *(pl.col("min_rtt_s").quantile(share).alias(f"{share}") for share in _STRATA),
-            pl.col("min_rtt_s").min().alias("least"),
-            pl.col("min_rtt_s").max().alias("most"),
+            *_edges("min_rtt_s"),
             pl.col("pair").is_not_null().all().alias("pair"),
             pl.col("client_net").is_not_null().any().alias("net"),
             pl.col("client").is_not_null().any().alias("client"),
             pl.len().alias("rows"),
         )
     )
-    *tables, cc, facts = pl.collect_all(queries, engine="streaming")
-    return dict(zip(TABLES, tables, strict=True)), cc, facts.row(0, named=True)
+    requests = store.scan(options.directory, "requests")
+    queries.append(
+        requests.filter(big_enough("requests", options.min_bytes)).select(*_edges("tcpinfo_rtt_s"))
+    )
+    *tables, cc, facts, asked = pl.collect_all(queries, engine="streaming")
+    known = facts.row(0, named=True) | asked.row(0, named=True)
+    return dict(zip(TABLES, tables, strict=True)), cc, known
+
+
+def _edges(rtt: str) -> list[pl.Expr]:
+    """Returns the ends of the strata of a column of RTTs."""
+    column = pl.col(rtt)
+    return [
+        *(column.quantile(share).alias(f"{rtt} {share}") for share in _STRATA),
+        column.min().alias(f"{rtt} least"),
+        column.max().alias(f"{rtt} most"),
+    ]
 
 
 def _times(rows: dict[str, pl.DataFrame]) -> tuple[datetime | None, int, int]:
@@ -274,23 +291,23 @@ def _unit(
     return "connection", f"{why}, and clients are unknown"
 
 
-def _by_rtt(facts: dict[str, object]) -> Strata:
-    """Returns deciles of all connections by minimum RTT, the last decile split in two."""
-    least, most = facts["least"], facts["most"]
+def _by_rtt(facts: dict[str, object], rtt: str) -> Strata:
+    """Returns deciles of all rows by a column of RTTs, the last decile split in two."""
+    least, most = facts[f"{rtt} least"], facts[f"{rtt} most"]
     if not isinstance(least, float) or not isinstance(most, float):
         return WHOLE
-    inner = sorted({float(facts[f"{share}"]) for share in _STRATA} - {least, most})  # type: ignore[arg-type]
+    inner = sorted({float(facts[f"{rtt} {share}"]) for share in _STRATA} - {least, most})  # type: ignore[arg-type]
     edges = [least, *inner, most]
     labels = tuple(f"{_ms(low)}–{_ms(high)} ms" for low, high in itertools.pairwise(edges))
     middles = tuple(
         (max(low, 1e-9) * max(high, 1e-9)) ** 0.5 for low, high in itertools.pairwise(edges)
     )
     code = (
-        pl.sum_horizontal([(pl.col("min_rtt_s") > edge).cast(pl.Int32) for edge in inner])
+        pl.sum_horizontal([(pl.col(rtt) > edge).cast(pl.Int32) for edge in inner])
         if inner
         else pl.lit(0)
     )
-    known = pl.when(pl.col("min_rtt_s").is_not_null()).then(code).otherwise(len(labels))
+    known = pl.when(pl.col(rtt).is_not_null()).then(code).otherwise(len(labels))
     return Strata("rtt", (*labels, "unknown"), known, middles)
 
 

@@ -87,12 +87,13 @@ def _decision(arm: str, other: str, rows: list[Compared], before: str = " (") ->
         verdict.stylize(_COLORS.get(each.verdict, "yellow"))
         values = (digits(spread.value * quantity.scale) for spread in (each.value_b, each.value_a))
         table.add_row(quantity.words + unit, *values, said(each).replace(" (", before), verdict)
-        if each.shifted:
+        if each.shifted or each.changed:
+            beside = each.standard_verdict or ""
             table.add_row(
                 "  with the same mix of RTTs",
                 "",
                 "",
                 said(each, each.standard).replace(" (", before),
-                "",
+                Text(_WORDS.get(beside, beside), _COLORS.get(beside, "yellow")),
             )
     return table

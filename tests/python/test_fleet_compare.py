@@ -16,6 +16,7 @@ from fleet_made import START, write_fleet
 from fullpipe.commands import app
 from fullpipe.fleet import store
 from fullpipe.fleet.compare.analysis import analyze
+from fullpipe.fleet.compare.checks import ENOUGH_DATA, checks
 from fullpipe.fleet.compare.options import read
 from fullpipe.fleet.compare.page import page
 from fullpipe.report import Form
@@ -292,6 +293,24 @@ def test_the_same_users_raise_no_alarm(tmp_path: Path, missing: float, seed: int
     assert decided(found) == set()
 
 
+def test_a_difference_at_some_distances_is_told(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    """A gain of the few users beyond 100 ms, which the whole does not show."""
+    own = {**USERS, "spread": 0.9, "uneven": 0.0}
+    arms = {"a": own, "b": own | {"far_rate": 1.15}}
+    more = {"requests": False, "counters": False}
+    write_fleet(tmp_path / "f", arms, hosts=24, rows=2500, host_sd=0.002, **more)
+    done = fullpipe("fleet", "compare", "f", "--against", "a", "--json")
+    found = json.loads(done.stdout)
+    assert rows(found)["busy_rate.p50", "b", "a"]["verdict"] != "better"
+    rates = [each for each in found["by_minimum_rtt"] if each["metric"] == "busy_rate.p50"]
+    assert len(rates) == 11
+    better = [each["minimum_rtt"] for each in rates if each["verdict"] == "better"]
+    assert len(better) >= 1
+    assert all(float(each.partition("–")[2].split()[0].replace(",", "")) > 100 for each in better)
+    said = " ".join(fullpipe("fleet", "compare", "f", "--against", "a").stdout.split())
+    assert f"Minimum RTT {better[-1]}: b vs. a, p50 rate while busy +" in said
+
+
 @pytest.mark.parametrize("away", [1.0, 1.2])
 def test_a_real_difference_is_found_also_among_other_users(tmp_path: Path, away: float) -> None:
     found = users(tmp_path / "f", 1, loss=1.3, away=away)
@@ -317,6 +336,30 @@ def test_a_queue_of_the_arm_itself_is_no_difference_of_its_users(tmp_path: Path)
     it = rows(found)["throughput.p50", "b", "a"]
     assert it["effect_standardized"]["value"] > 1.1
     assert decided(found) == {"rtt", "rtt.p90"}
+
+
+def test_numbers_in_texts_are_plain(tmp_path: Path) -> None:
+    """No powers of ten, no range with equal ends, no plural of one, no two signs."""
+    write_fleet(
+        tmp_path / "f", {"cubic": {"rtt": 20.0}, "bbr1": {"rtt": 20.0, "rows": 0.5}}, rows=90
+    )
+    analysis = analyze(read(tmp_path / "f", **WISH))
+    assert "e+" not in "".join(analysis.plan.rtt.labels)
+    assert (
+        "chi-squared p < 0.0001, with clusters p = "
+        in check(analysis.record(), "sample ratio")["text"]
+    )
+    some = next(
+        each
+        for each in analysis.compared
+        if each.verdict == "undecided" and each.data > 1 and each.change.relative
+    )
+    for chosen, words in (
+        ([some], r"1 of the others is undecided and would need [\d.,]+ times the data"),
+        ([some, some], r"2 of the others are undecided and would need [\d.,]+ times the data"),
+    ):
+        it = next(each for each in checks(analysis.estimates, chosen) if each.name == ENOUGH_DATA)
+        assert re.search(words + "$", it.text), it.text
 
 
 def test_a_sample_ratio_mismatch_is_told(tmp_path: Path) -> None:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fullpipe.fleet.compare.checks import ENOUGH_DATA, checks
 from fullpipe.fleet.compare.count import count
-from fullpipe.fleet.compare.decide import compare, effect
+from fullpipe.fleet.compare.decide import DIFFERENT, compare, effect, pairs
 from fullpipe.fleet.compare.estimate import Estimates
 from fullpipe.fleet.compare.extras import census
 from fullpipe.fleet.compare.plan import draw_up
@@ -43,6 +45,41 @@ class Analysis:
     def compared(self) -> list[Compared]:
         """Each metric of each pair of arms."""
         return compare(self.estimates)
+
+    def by(self, name: str) -> list[tuple[str, Compared]]:
+        """Returns the main metrics in each stratum with its label, corrected for all comparisons over all strata.
+
+        Args:
+            name: `rtt`, or the column of `--by`.
+        """
+        found = [
+            (label, each) for label, there in self.estimates.by(name).items() for each in there
+        ]
+        if len({label for label, _ in found}) < 2:
+            return []
+        labels = [
+            label
+            for label, each in found
+            for arms in pairs(len(self.plan.arms))
+            if np.isfinite(each.values[list(arms), 0]).all()
+        ]
+        return list(zip(labels, compare(self.estimates, [each for _, each in found]), strict=True))
+
+    @cached_property
+    def by_rtt(self) -> list[tuple[str, Compared]]:
+        """The main metrics by minimum RTT."""
+        return self.by("rtt")
+
+    @property
+    def apart(self) -> list[tuple[str, Compared]]:
+        """The differences at some minimum RTTs that the whole does not have."""
+        whole = {(each.metric, each.a, each.b): each.settled for each in self.compared}
+        return [
+            (label, each)
+            for label, each in self.by_rtt
+            if each.verdict in DIFFERENT
+            and each.verdict != whole.get((each.metric, each.a, each.b))
+        ]
 
     @cached_property
     def checks(self) -> list[Check]:
@@ -167,6 +204,9 @@ class Analysis:
             },
             "asked_effect": self.plan.options.effect,
             "decision": [_record(each) for each in self.compared],
+            "by_minimum_rtt": [
+                {"minimum_rtt": label, **_record(each)} for label, each in self.by_rtt
+            ],
             "checks": [
                 {"check": each.name, "fine": each.fine, "text": each.text} for each in self.checks
             ],

@@ -108,10 +108,10 @@ def _division(estimates: Estimates) -> Check:
         f"{arm} {count / counts.sum():.1%} ({wanted:.1%})"
         for arm, count, wanted in zip(plan.arms, counts, expected, strict=True)
     )
-    text = f"{table} by arm, expected share in parentheses ({why}): {shares}; chi-squared p = {_p(plain)}"
+    text = f"{table} by arm, expected share in parentheses ({why}): {shares}; chi-squared p {_p(plain)}"
     if math.isnan(robust):
         return Check("sample ratio", plain >= _MISMATCH, text)
-    text += f", with clusters p = {_p(robust)}"
+    text += f", with clusters p {_p(robust)}"
     if robust < _MISMATCH:
         text += ". The arms did not get their expected shares: find the cause before you trust any other result"
     return Check("sample ratio", robust >= _MISMATCH, text)
@@ -250,10 +250,12 @@ def _power(estimates: Estimates, compared: Sequence[Compared]) -> Check:
     if not open_:
         return Check(name, True, f"{text}; none of the others is undecided")
     least, most = _times_as_much(open_[-1].data), _times_as_much(open_[0].data)
+    are = "is" if len(open_) == 1 else "are"
+    times = least if least == most else f"{least} to {most}"
     return Check(
         name,
         False,
-        f"{text}. {len(open_)} of the others are undecided and would need {least} to {most} times the data",
+        f"{text}. {len(open_)} of the others {are} undecided and would need {times} times the data",
     )
 
 
@@ -324,7 +326,7 @@ def _listed(compared: Sequence[Compared]) -> str:
 
 
 def _p(p: float) -> str:
-    return f"{p:.2g}" if p >= 1e-4 else "< 0.0001"
+    return f"= {p:.2g}" if p >= 1e-4 else "< 0.0001"
 
 
 def _long(seconds: float) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fullpipe.fleet.compare import figures, metrics
-from fullpipe.fleet.compare.decide import compare, pairs, said
+from fullpipe.fleet.compare.decide import pairs, said
 from fullpipe.fleet.compare.extras import cpu, ecn, histograms
 from fullpipe.report.model import Number, Report, Section, Table
 from fullpipe.report.values import shown
@@ -266,31 +266,24 @@ def _queues(analysis: Analysis) -> list[Block]:
 
 def _by(analysis: Analysis, name: str) -> Table | None:
     """Tabulates effects by stratum, corrected for multiple comparisons over all strata."""
-    plan = analysis.plan
-    strata = analysis.estimates.by(name)
-    found = [(label, each) for label, there in strata.items() for each in there]
-    if len({label for label, _ in found}) < 2:
+    compared = analysis.by_rtt if name == "rtt" else analysis.by(name)
+    if not compared:
         return None
-    compared = compare(analysis.estimates, [each for _, each in found])
+    strata = list(dict.fromkeys(label for label, _ in compared))
     rows: list[tuple[Cell, ...]] = []
-    per = iter(compared)
-    for label, each in found:
-        for a, b in pairs(len(plan.arms)):
-            if not np.isfinite(each.values[[a, b], 0]).all():
-                continue
-            one = next(per)
-            quantity = one.metric.quantity
-            rows.append(
-                (
-                    Number(list(strata).index(label), label),
-                    f"{quantity.words}{f', {quantity.unit}' if quantity.unit else ''}",
-                    f"{one.a} vs. {one.b}",
-                    Number(one.value_b.value, shown(quantity, one.value_b.value)),
-                    Number(one.value_a.value, shown(quantity, one.value_a.value)),
-                    Number(one.change.spread.value, said(one)),
-                    VERDICTS[one.verdict],
-                )
+    for label, one in compared:
+        quantity = one.metric.quantity
+        rows.append(
+            (
+                Number(strata.index(label), label),
+                f"{quantity.words}{f', {quantity.unit}' if quantity.unit else ''}",
+                f"{one.a} vs. {one.b}",
+                Number(one.value_b.value, shown(quantity, one.value_b.value)),
+                Number(one.value_a.value, shown(quantity, one.value_a.value)),
+                Number(one.change.spread.value, said(one)),
+                VERDICTS[one.verdict],
             )
+        )
     heads = (
         "minimum RTT" if name == "rtt" else name,
         "metric",

@@ -13,6 +13,7 @@ from fullpipe.errors import refusal
 from fullpipe.fleet import store
 from fullpipe.fleet.commits import arms_given
 from fullpipe.fleet.compare.choices import to_choose
+from fullpipe.stats.words import digits
 
 if TYPE_CHECKING:
     from fullpipe.fleet.compare.options import CompareOptions
@@ -312,7 +313,7 @@ def _by_rtt(facts: dict[str, object], rtt: str) -> Strata:
 
 
 def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g}"
+    return digits(seconds * 1e3, 3)
 
 
 def _by_column(options: CompareOptions, arms: tuple[str, ...]) -> Strata:

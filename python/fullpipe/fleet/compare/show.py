@@ -53,6 +53,9 @@ def show(analysis: Analysis, console: Console) -> None:
         console.print(
             "* the verdict changes without one of the hosts; see “one host” below", style="dim"
         )
+    for label, each in analysis.apart:
+        words = f"{each.a} vs. {each.b}, {each.metric.quantity.words} {said(each)} {each.verdict}"
+        console.print(f"Minimum RTT {label}: {words}", markup=False)
     console.print("")
     for check in analysis.checks:
         mark, style = {True: ("fine", "green"), False: ("WARN", "yellow"), None: ("–   ", "dim")}[

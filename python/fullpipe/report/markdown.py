@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fullpipe.report.model import Code, Number, Table, Text
 from fullpipe.report.static import write_pictures
 from fullpipe.results import disk
+from fullpipe.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +76,8 @@ def _cell(cell: Cell) -> str:
 
 
 def _plain(text: str) -> str:
-    """Escapes what Markdown or HTML in it would mean."""
+    """Escapes Markdown, HTML, line breaks, and characters that change a terminal's output."""
+    text = printable(" ".join(text.splitlines()))
     for mark, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         text = text.replace(mark, entity)
     return re.sub(r"([\\`*\[\]])", r"\\\1", text)
@@ -83,6 +85,7 @@ def _plain(text: str) -> str:
 
 def _code(text: str) -> str:
     """Returns a code span, with more backticks than the text has in a row (CommonMark 0.31 §6.1)."""
+    text = printable(" ".join(text.splitlines()))
     marks = "`" * (_longest_run(text) + 1)
     space = " " if "`" in text else ""
     return f"{marks}{space}{text}{space}{marks}"

@@ -24,7 +24,7 @@ ROOT = Path(fullpipe.__file__).parent
 # for types and inside functions. Those of one line do not import each other.
 LAYERS = (
     {"_core"},  # Rust
-    {"errors", "frame", "metrics", "notebook", "origin", "pages", "terminal", "toml"},
+    {"bounded", "errors", "frame", "metrics", "notebook", "origin", "pages", "terminal", "toml"},
     {"bpf", "plugins", "policies", "programs"},
     {"canned", "controllers", "memory", "path_options", "progress", "skeleton"},
     {"given", "runners"},

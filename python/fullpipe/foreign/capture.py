@@ -122,10 +122,11 @@ def _pcap(
 
 
 def _pcapng(file: BinaryIO, name: str, notes: Notes) -> Iterator[tuple[int, int, bytes, int]]:
-    file.seek(0)
+    begin = PCAPNG  # read already
     order, time = "<", 0
     interfaces: list[tuple[int, int]] = []
-    while len(head := file.read(8)) == 8:
+    while len(head := begin + file.read(8 - len(begin))) == 8:
+        begin = b""
         if head[:4] == PCAPNG:
             mark = file.read(4)
             order = "<" if mark == b"\x4d\x3c\x2b\x1a" else ">"

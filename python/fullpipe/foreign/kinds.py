@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import json
+import re
 import zlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from fullpipe.bounded import TooLargeError, Weight
 from fullpipe.foreign import capture, connections, flent, iperf3, kernel, qlog, ss
 from fullpipe.foreign.flow import Flow, ForeignError, unlike
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from _typeshed import WriteableBuffer
 
 KINDS = {
     "iperf3": "results of iperf3 --json",
@@ -25,6 +31,14 @@ KINDS = {
 """The kinds of files, by the names of their runners in results."""
 MOST_BYTES = 1 << 30
 """The largest file, decompressed."""
+_HEAD = 1 << 16
+"""The part of a file that tells its kind, bytes."""
+_LONGEST = 1 << 24
+"""The longest line of records and listings, bytes."""
+_SPACE = "\x1e \r\n\t\ufeff"
+_DECODER = json.JSONDecoder()
+_OBJECT = re.compile(r"[\s\x1e]*\{")
+_NOT_A_NUMBER = re.compile(r'("(?:[^"\\]|\\.)*")|-?\b(?:nan|inf|infinity)\b(?:\(ind\))?', re.I)
 STEP_S = 0.1
 """The usual time between the rows of a capture, seconds."""
 
@@ -49,98 +63,236 @@ def read(path: Path, *, step: float = STEP_S, exact: bool = False) -> Read:
         ForeignError: When its kind is not known, or it is damaged.
         OSError: When it can't be read.
     """
-    data, warnings = _content(path)
+    warnings: list[str] = []
     name = str(path)
-    if data[:4] in capture.MAGICS:
-        notes = capture.Notes()
-        packets = capture.segments(io.BytesIO(data), name, notes=notes)
-        found = connections.connections(packets, step=step, exact=exact)
-        if not found and notes.unknown:
-            said = ", ".join(f"{count:,} of {what}" for what, count in notes.unknown.most_common(3))
-            raise ForeignError(
-                f"{name}: no flow with data in its packets of IP; {said} are not understood\n"
-                "  fix: capture in front of the tunnel, or name a longer measurement"
-            )
-        if notes.untimed:
-            warnings = [
-                *warnings,
-                f"{name}: {notes.untimed:,} packets have no time: no rates, no RTTs",
-            ]
-            found = [connections.untimed(flow) for flow in found]
-        return _some(Read("capture", found, warnings), name)
-    text = data.decode("utf-8", errors="replace").removeprefix("\ufeff")
-    start = text.lstrip("\x1e \r\n\t")
-    if start.startswith("{"):
-        whole = _parsed(text.strip("\x1e \r\n\t"))
-        if whole is not None and not kernel.is_row(whole):
-            return _some(_of_json(whole, name, warnings), name)
-        first = _parsed(start.split("\n", 1)[0].rstrip("\x1e \r"))
-        if first is not None and kernel.is_row(first):
-            flows, told = kernel.flows(text.splitlines(), name)
-            return _some(Read("kernel", flows, [*warnings, *told]), name)
-        if first is not None and qlog.is_qlog(first):
-            flows, bad = qlog.records(text.split("\n"), name)
-            if bad:
-                warnings = [*warnings, f"{name}: {bad} records could not be read"]
-            return _some(Read("qlog", flows, warnings), name)
-        if (cut := qlog.of_cut(text)) is not None:
-            lost = f"{name}: cut off: the end of the file, after the last whole event, is left out"
-            return _some(Read("qlog", qlog.flows(cut, name), [*warnings, lost]), name)
-        raise ForeignError(
-            f"{name}: damaged: not a whole JSON object\n  fix: fetch or measure it again"
-        )
-    if ss.is_ss(text[:20_000]):
-        return _some(Read("ss", ss.flows(text.splitlines(), name), warnings), name)
+    with path.open("rb") as opened:
+        content = io.BufferedReader(_Content(path, opened, warnings), _HEAD)
+        head = content.peek(_HEAD)
+        if head[:4] in capture.MAGICS:
+            return _some(_of_capture(content, name, warnings, step=step, exact=exact), name)
+        begin = _text(head).removeprefix("\ufeff")
+        is_ss = ss.is_ss(begin[:20_000])
+        found = None if is_ss else re.search(r"(?:\A|^)[\s\x1e]*\{", begin, re.MULTILINE)
+        if found:
+            before = begin[: found.start()]
+            if before:
+                count = before.count("\n")
+                warnings.append(
+                    f"{name}: {count} line{'s' if count > 1 else ''} before the JSON left out"
+                )
+                content.read(len(before.encode()))
+            return _some(_of_text(content, begin[found.start() :], name, warnings), name)
+        if is_ss:
+            lines = (_text(line).removesuffix("\n") for line in _lines(content, name))
+            return _some(Read("ss", ss.flows(lines, name), warnings), name)
     raise _unknown(name)
 
 
-def _content(path: Path) -> tuple[bytes, list[str]]:
-    with path.open("rb") as file:
-        data = file.read(MOST_BYTES + 1)
-    warnings = []
-    if data[:2] == b"\x1f\x8b":
+class _Content(io.RawIOBase):
+    """The content of a file, decompressed. Its end is where the compression is damaged."""
+
+    def __init__(self, path: Path, file: io.BufferedReader, warnings: list[str]) -> None:
+        super().__init__()
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        self._file: io.BufferedIOBase = gzip.GzipFile(fileobj=file) if packed else file
+        self._path, self._warnings, self._size = path, warnings, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        size = len(memoryview(buffer))
         try:
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as inner:
-                data = b""
-                parts = []
-                size = 0
-                while size <= MOST_BYTES and (part := inner.read1(1 << 20)):
-                    parts.append(part)
-                    size += len(part)
+            part = self._file.read1(size)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            warnings = [f"{path}: cut off or damaged: {error}"]
-        data = b"".join(parts)
-    if len(data) > MOST_BYTES:
+            self._warnings.append(f"{self._path}: cut off or damaged: {error}")
+            self._file = io.BytesIO()
+            return 0
+        self._size += len(part)
+        if self._size > MOST_BYTES:
+            raise ForeignError(
+                f"{self._path}: more than {MOST_BYTES >> 30} GiB\n  fix: name a shorter measurement"
+            )
+        memoryview(buffer)[: len(part)] = part
+        return len(part)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", errors="replace")
+
+
+def _lines(content: BinaryIO, name: str) -> Iterator[bytes]:
+    while line := content.readline(_LONGEST):
+        if len(line) == _LONGEST:
+            raise ForeignError(
+                f"{name}: a line of more than {_LONGEST >> 20} MiB\n  fix: name another file"
+            )
+        yield line
+
+
+def _of_capture(
+    content: BinaryIO, name: str, warnings: list[str], *, step: float, exact: bool
+) -> Read:
+    notes = capture.Notes()
+    packets = capture.segments(content, name, notes=notes)
+    found = connections.connections(packets, step=step, exact=exact)
+    if not found and notes.unknown:
+        said = ", ".join(f"{count:,} of {what}" for what, count in notes.unknown.most_common(3))
         raise ForeignError(
-            f"{path}: more than {MOST_BYTES >> 30} GiB\n  fix: name a shorter measurement"
+            f"{name}: no flow with data in its packets of IP; {said} are not understood\n"
+            "  fix: capture in front of the tunnel, or name a longer measurement"
         )
-    return data, warnings
+    if notes.untimed:
+        warnings.append(f"{name}: {notes.untimed:,} packets have no time: no rates, no RTTs")
+        found = [connections.untimed(flow) for flow in found]
+    return Read("capture", found, warnings)
 
 
-def _parsed(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+def _of_text(content: io.BufferedReader[Any], begin: str, name: str, warnings: list[str]) -> Read:
+    """Reads JSON: one object, or records that are separated by 0x1E (RFC 7464) or line ends."""
+    separated = "\x1e" in begin
+    records = _records(content, name) if separated else _lines(content, name)
+    first = next(records, b"") if separated else content.readline(_LONGEST)
+    whole_line = first.endswith(b"\n") and content.peek(1)
+    value = _parsed(_text(first).strip(_SPACE), name) if separated or whole_line else None
+    texts = (_text(record).strip(_SPACE) for record in itertools.chain([first], records))
+    if value is not None and kernel.is_row(value):
+        found, told = kernel.flows(texts, name)
+        return Read("kernel", found, [*warnings, *told])
+    if value is not None and iperf3.is_event(value):
+        return _of_json([each for text in texts if (each := _parsed(text, name))], name, warnings)
+    if value is not None and qlog.is_qlog(value) and "traces" not in value:
+        found, bad = qlog.records(texts, name)
+        if bad:
+            warnings.append(f"{name}: {bad} records could not be read")
+        return Read("qlog", found, warnings)
+    weight, parts = _Weight(name), []
+    for part in itertools.chain([first], records if separated else _pieces(content)):
+        weight.add(part)
+        parts.append(part)
+    text = _text(b"".join(parts)).removeprefix("\ufeff")
+    values, problem = _values(text, name)
+    if not values:
+        if (cut := qlog.of_cut(text)) is not None:
+            lost = f"{name}: cut off: the end of the file, after the last whole event, is left out"
+            return Read("qlog", qlog.flows(cut, name), [*warnings, lost])
+        raise ForeignError(
+            f"{name}: damaged: not a whole JSON object: {problem}\n"
+            "  fix: correct it there; if its end is missing, fetch or measure it again"
+        )
+    if problem:
+        warnings.append(f"{name}: text between or behind JSON objects is left out: {problem}")
+    return _of_json(values, name, warnings)
 
 
-def _of_json(value: dict[str, Any], name: str, warnings: list[str]) -> Read:
-    if iperf3.is_iperf3(value):
-        found, told = iperf3.flows(value, name)
-        return Read("iperf3", found, [*warnings, *told])
-    for kind, fits, flows in (
-        ("flent", flent.is_flent, flent.flows),
-        ("qlog", qlog.is_qlog, qlog.flows),
-    ):
-        if fits(value):
-            return Read(kind, flows(value, name), warnings)
+def _pieces(content: BinaryIO) -> Iterator[bytes]:
+    while part := content.read(1 << 20):
+        yield part
+
+
+def _records(content: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yields the texts between bytes 0x1E."""
+    rest, weight = b"", _Weight(name)
+    for part in _pieces(content):
+        *whole, last = part.split(b"\x1e")
+        for record in whole:
+            if (rest + record).strip():
+                yield rest + record
+            rest, weight = b"", _Weight(name)
+        weight.add(last)
+        rest += last
+    if rest.strip():
+        yield rest
+
+
+class _Weight(Weight):
+    """The weight of a file's JSON, with its name in the error."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def add(self, part: bytes) -> None:
+        """Adds a part.
+
+        Raises:
+            ForeignError: When that is too much.
+        """
+        try:
+            super().add(part)
+        except TooLargeError as error:
+            raise ForeignError(
+                f"{self._name}: {error}\n  fix: name a shorter measurement"
+            ) from None
+
+
+def _parsed(text: str, name: str) -> dict[str, Any] | None:
+    _Weight(name).add(text.encode())
+    values, problem = _values(text, name)
+    return values[0] if values and not problem else None
+
+
+def _values(text: str, name: str) -> tuple[list[dict[str, Any]], str]:
+    """Returns the JSON objects of a text, and the first problem among them."""
+    values: list[dict[str, Any]] = []
+    problem, at, mendable = "", 0, True
+    while begun := _OBJECT.search(text, at):
+        if text[at : begun.start()].strip(_SPACE):
+            problem = problem or "it is no JSON"
+        try:
+            value, at = _DECODER.raw_decode(text, begun.end() - 1)
+        except (ValueError, RecursionError) as error:
+            # iperf3 writes -nan where it divides by zero.
+            if mendable and isinstance(error, ValueError):
+                mendable = False
+                mended = _NOT_A_NUMBER.sub(lambda found: found[1] or "null", text)
+                if mended != text:
+                    text, values, problem, at = mended, [], "", 0
+                    continue
+            problem = problem or str(error)
+            break
+        values.append(value)
+    if values and not problem and text[at:].strip(_SPACE):
+        problem = "it is no JSON"
+    return values, problem
+
+
+def _of_json(values: list[dict[str, Any]], name: str, warnings: list[str]) -> Read:
+    first = values[0]
+    if iperf3.is_event(first):
+        values = [iperf3.of_events([value for value in values if iperf3.is_event(value)])]
+    if iperf3.is_iperf3(values[0]):  # a server writes an object for each test
+        found = []
+        for value in values:
+            if iperf3.is_iperf3(value):
+                flows, told = iperf3.flows(value, name)
+                found += flows
+                warnings += told
+        return Read("iperf3", found, warnings)
+    if kernel.is_row(first):
+        found, told = kernel.flows((json.dumps(value) for value in values), name)
+        return Read("kernel", found, [*warnings, *told])
+    if flent.is_flent(first):
+        return Read("flent", flent.flows(first, name), warnings)
+    if qlog.is_qlog(first):
+        if "traces" not in first:  # records on several lines, without 0x1E
+            texts = (json.dumps(value) for value in values)
+            return Read("qlog", qlog.records(texts, name)[0], warnings)
+        return Read("qlog", qlog.flows(first, name), warnings)
     raise _unknown(name)
 
 
 def _some(found: Read, name: str) -> Read:
     if not found.flows:
         raise ForeignError(f"{name}: no flow with data\n  fix: name a longer measurement")
+    for flow in found.flows:
+        for text in (flow.name, flow.cc, *(state for _, state in flow.changes)):
+            if not text.isprintable() and re.search("[\ud800-\udfff]", text):
+                raise ForeignError(
+                    f"{name}: a name has half of a surrogate pair, which is no character: {text!a}\n"
+                    "  fix: correct this escape in the file"
+                )
     unlike(found.flows)
     return found
 

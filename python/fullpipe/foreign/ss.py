@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # The state is not there with a filter of it, as in `ss -tin state established`.
-_SOCKET = re.compile(r"^(?:tcp +)?(?:[A-Z][A-Z0-9-]+ +)?\d+ +\d+ +(\S+:\d+) +(\S+:\d+)(?=\s|$)")
+_SOCKET = re.compile(
+    r"^(?:tcp +)?(?:[A-Z][A-Z0-9-]+ +)?\d+ +\d+ +(\S+:[\w*-]+) +(\S+:[\w*-]+)(?=\s|$)"
+)
 _FIELD = re.compile(
     r"\b(cwnd|ssthresh|mss|bytes_acked|rcv_space|unacked|data_segs_out):(\d{1,18})\b"
 )
@@ -22,12 +24,15 @@ _AGAIN = re.compile(r"\bretrans:\d{1,9}/(\d{1,12})\b")
 _RATE = re.compile(r"\b(pacing_rate|delivery_rate) (\d{1,12}(?:\.\d{1,9})?)([KMGT]?)bps")
 _CC = re.compile(r"(?:^|\s)([a-z][a-z0-9_-]*)(?= wscale:| rto:| mss:)")
 _SCALES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_SECONDS = re.compile(r"@?(\d{9,10})(?:\.(\d{1,9}))?(?:\s+|$)")
+_ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*(?:\s+|$)")
+_DATE = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?:UTC|GMT) \d{4}(?:\s+|$)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def is_ss(text: str) -> bool:
     """Whether the first lines of a text are of ss, perhaps after a time."""
-    return any(_SOCKET.match(line.strip()) for line in text.splitlines()[:50])
+    return any(_SOCKET.match(_timed(line)[1]) for line in text.splitlines()[:50])
 
 
 def flows(lines: Iterable[str], name: str) -> list[Flow]:
@@ -41,10 +46,12 @@ def flows(lines: Iterable[str], name: str) -> list[Flow]:
     began: int | None = None
     flow: Flow | None = None
     for line in lines:
-        text = line.strip()
-        if (time := _time(text)) is not None:
-            now, flow = time, None
+        time, text = _timed(line)
+        if time is not None:
+            now = time
             began = now if began is None else began
+        if not text:
+            flow = None if time is not None else flow
             continue
         if found := _SOCKET.match(text):
             flow = of.setdefault((found[1], found[2]), Flow(f"TCP {found[1]} → {found[2]}"))
@@ -62,17 +69,26 @@ def flows(lines: Iterable[str], name: str) -> list[Flow]:
     return large or every
 
 
-def _time(text: str) -> int | None:
-    """Returns the nanoseconds since 1970 of a line that is a time."""
-    if found := re.fullmatch(r"@?(\d{9,10})(?:\.(\d{1,9}))?", text):
-        return int(found[1]) * 10**9 + int((found[2] or "").ljust(9, "0"))
-    if re.match(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d", text):
-        try:
-            since = datetime.fromisoformat(text).astimezone(UTC) - _EPOCH
-        except (ValueError, OverflowError):
-            return None
-        return since // timedelta(microseconds=1) * 1000
-    return None
+def _timed(line: str) -> tuple[int | None, str]:
+    """Returns the nanoseconds since 1970 with which a line begins, and the rest, as `ts` of moreutils writes both."""
+    text = line.strip()
+    if found := _SECONDS.match(text):
+        nanoseconds = int(found[1]) * 10**9 + int((found[2] or "").ljust(9, "0"))
+        return nanoseconds, text[found.end() :].strip()
+    for form, parse in ((_ISO, datetime.fromisoformat), (_DATE, _of_date)):
+        if found := form.match(text):
+            try:
+                since = parse(found[0].strip()).astimezone(UTC) - _EPOCH
+            except (ValueError, OverflowError):
+                break
+            return since // timedelta(microseconds=1) * 1000, text[found.end() :].strip()
+    return None, text
+
+
+def _of_date(text: str) -> datetime:
+    """Returns a time as `date` prints it, in UTC."""
+    _, month, day, time, _, year = text.split()
+    return datetime.strptime(f"{month} {day} {time} {year} +0000", "%b %d %H:%M:%S %Y %z")
 
 
 def _add(flow: Flow, text: str, time: float) -> None:

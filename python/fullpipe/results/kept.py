@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from fullpipe._core import ScenarioError, __version__
+from fullpipe.bounded import Weight
 from fullpipe.errors import DamagedError, OtherVersionError, UserError
 from fullpipe.metrics import UNTOLD, Metrics
 from fullpipe.results import form, sums
@@ -240,6 +241,7 @@ def _text(file: Path) -> str:
 
 def _json(file: Path, text: str) -> Any:  # noqa: ANN401  (any JSON)
     try:
+        Weight().add(text.encode())
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise _damaged(file, f"no JSON ({error})") from error

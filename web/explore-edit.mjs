@@ -24,6 +24,40 @@ for (const key of ["rate", "rtt", "buffer", "loss"]) {
   said.sliders[key] = values;
 }
 
+// A value that is no number is shown, and stays; a buffer keeps its unit.
+said.texts = {};
+const flow = '\n[[flow]]\ncc = "cubic"\n';
+const fixed = 'duration = "2s"\n\n[path]\n';
+for (const [name, paths] of Object.entries({
+  loss: 'rate = "20mbit"\nrtt = "40ms"\nbuffer = "1bdp"\nloss = "gilbert-elliott p 1% r 30% loss-bad 100% loss-good 0%"\n',
+  rate: 'rate_pattern = "sine 10mbit..30mbit every 1s"\nrtt = "40ms"\nbuffer = "1bdp"\n',
+  rtt: 'rate = "20mbit"\nrtt = "40ms"\nbuffer = "1bdp"\ndelay_trace = "0s 23ms, 1s 31ms every 2s"\n',
+  buffer: 'rate = "20mbit"\nrtt = "40ms"\nbuffer = "100packets"\n',
+})) {
+  await after(() => toml.fill(fixed + paths + flow));
+  const slider = page.locator(`input[name="${name}"]`);
+  const shown = await slider.locator("xpath=preceding-sibling::span/output | ../span/output").textContent();
+  const disabled = await slider.isDisabled();
+  if (!disabled) {
+    await slider.focus();
+    await after(() => page.keyboard.press("ArrowRight"));
+  }
+  said.texts[name] = { disabled, shown, kept: (await text()) === fixed + paths + flow, text: await text() };
+}
+const bdpCaption = 'rate = "20mbit"\nrtt = "40ms"\nbuffer = "1bdp"\ndelay_trace = "0s 23ms, 1s 31ms every 2s"\n';
+await after(() => toml.fill(fixed + bdpCaption + flow));
+said.traced = await page.locator("#charts figcaption").allTextContents();
+await after(() => toml.fill(`${fixed}profile = "leo"\n${flow}`));
+said.leo = await page
+  .locator('input[name="loss"]')
+  .evaluate((each) => [each.disabled, each.getAttribute("aria-valuetext")]);
+
+// Conditions on a flow that a control renames or removes are left out, and named.
+const expecting = `expect = ["flow.cubic.goodput >= 1mbit", "jain >= 0.1"]\n${fixed}rate = "20mbit"\nrtt = "40ms"\nbuffer = "1bdp"\n${flow}`;
+await after(() => toml.fill(expecting));
+await after(() => page.getByLabel("algorithm of cubic", { exact: true }).selectOption("newreno"));
+said.left = { text: await text(), status: await page.locator("#status").textContent() };
+
 // Flows with a count: a table has one group of controls, and each change is a change of that table.
 const path = '\n[path]\nrate = "20mbit"\nrtt = "40ms"\nbuffer = "1bdp"\n';
 const several = `duration = "5s"\n${path}
@@ -181,6 +215,45 @@ await linked.evaluate((hash) => {
 }, new URL(page.url()).hash);
 await linked.locator("#problem:not(:empty)").waitFor();
 said.own.linked = await linked.locator("#problem").textContent();
+// What a class most likely has by mistake is told next to it; verdicts of the class before do not stay.
+const conditional = `expect = ["link.bottleneck.utilization >= 1%"]\n${first}`;
+const verdicts = () => page.locator("#results .verdicts li").allTextContents();
+const told = () => page.locator("#own-problem").textContent();
+await mine.fill(example);
+await after(() => toml.fill(conditional));
+await after(() => useIt.click());
+said.own.judged = await verdicts();
+await mine.fill(example.replace("on_ack(cx, ack) {", "on_loss(cx, lost) {}\n  on_ack(cx, ack) {"));
+await after(() => useIt.click());
+said.own.misspelled = await told();
+await mine.fill(example.replace("cwnd: this.cwnd", "cwnd: 10"));
+await after(() => useIt.click());
+said.own.segments = await told();
+await mine.fill(example.replace("on_ack(cx, ack) {", "on_ack(cx, ack) {\n    let = ;"));
+await useIt.click();
+await page.locator("#own-problem:not(:empty)").waitFor();
+said.own.syntax = [await told(), await verdicts()];
+await mine.fill(example);
+await after(() => useIt.click());
+said.own.mended = [await told(), await verdicts()];
+
+// Many tables of flows: as fast as a count, with a word on what is not shown.
+const many = `duration = "5s"\n${path}${'[[flow]]\ncc = "cubic"\n'.repeat(2000)}`;
+const pasted = Date.now();
+// Not by `fill`, which types.
+await after(() =>
+  toml.evaluate((area, pasted) => {
+    area.value = pasted;
+    area.dispatchEvent(new Event("input"));
+  }, many),
+);
+said.many = {
+  took: Date.now() - pasted,
+  groups: (await groups()).length,
+  note: await page.locator(".flows > p").textContent(),
+  captions: await page.locator("#charts figcaption").allTextContents(),
+  states: (await page.locator("#states li").allTextContents()).at(-1),
+};
 await after(() => toml.fill(inline));
 await useIt.click();
 await page.locator("#own-problem:not(:empty)").waitFor();

@@ -692,6 +692,11 @@ class Scenario:
         """
     def to_toml(self) -> str:
         """Returns the scenario as TOML, with all flows and all defaults, including those of the algorithms."""
+    def to_toml_to_change(self) -> str:
+        """Returns the scenario as TOML, without parameters and receive windows that it does not give.
+
+        Their defaults depend on the algorithm and the path, which a reader of the text may change.
+        """
     def _repr_html_(self) -> str: ...
     def _repr_png_(self) -> bytes: ...
 

@@ -41,6 +41,31 @@ def test_each_key_press_on_a_slider_changes_the_value(seen: dict[str, Any]) -> N
     assert seen["sliders"]["rate"][:4] == ["20mbit", "21mbit", "22mbit", "23mbit"]
 
 
+def test_a_slider_never_overwrites_what_is_no_number(seen: dict[str, Any]) -> None:
+    texts = seen["texts"]
+    for name in ("loss", "rate", "rtt"):
+        assert texts[name]["disabled"], name
+        assert texts[name]["kept"], name
+    assert texts["loss"]["shown"].startswith("gilbert-elliott p 1%")
+    assert texts["rate"]["shown"].startswith("sine 10mbit..30mbit")
+    assert texts["rtt"]["shown"] == "by the delay trace"
+    assert any("no BDP: the delay follows a trace" in each for each in seen["traced"])
+    assert seen["leo"][0]
+    assert "NaN" not in seen["leo"][1]
+
+
+def test_the_slider_of_the_buffer_keeps_its_unit(seen: dict[str, Any]) -> None:
+    buffer = seen["texts"]["buffer"]
+    assert buffer["shown"] == "100packets"
+    assert re.search(r'buffer = "10[1-9]packets"', buffer["text"])
+
+
+def test_conditions_on_a_renamed_flow_are_left_out_with_a_word(seen: dict[str, Any]) -> None:
+    assert 'expect = ["jain >= 0.1"]' in seen["left"]["text"]
+    assert "left out" in seen["left"]["status"]
+    assert "flow.cubic.goodput >= 1mbit" in seen["left"]["status"]
+
+
 @pytest.mark.parametrize(
     ("control", "lines"),
     [
@@ -140,3 +165,35 @@ def test_a_class_is_named_by_hand_where_flows_are_no_tables(seen: dict[str, Any]
     told, text = seen["own"]["inline"]
     assert told.startswith('write cc = "Mine" into the text')
     assert 'flow = [{ cc = "cubic" }, { cc = "bbr3" }]' in text
+
+
+def test_mistakes_in_a_class_are_told_next_to_it(seen: dict[str, Any]) -> None:
+    own = seen["own"]
+    assert re.fullmatch(r"✓ met link\.bottleneck\.utilization >= 1%: [\d.]+ %", own["judged"][0]), (
+        "a share has the unit of its condition"
+    )
+    assert own["misspelled"] == (
+        "Mine.on_loss() is no method of a controller, and is never called: did you mean on_lost?"
+    )
+    assert own["segments"].startswith(
+        "Mine: the window is below one segment (10 of 1448 bytes) at its start"
+    )
+    assert "fix: windows are in bytes" in own["segments"]
+
+
+def test_no_verdict_of_the_class_before_stays(seen: dict[str, Any]) -> None:
+    told, verdicts = seen["own"]["syntax"]
+    assert "SyntaxError" in told
+    assert verdicts == []
+    told, verdicts = seen["own"]["mended"]
+    assert told == ""
+    assert len(verdicts) == 1
+
+
+def test_two_thousand_tables_of_flows_are_answered_like_a_count(seen: dict[str, Any]) -> None:
+    many = seen["many"]
+    assert many["took"] < 10_000
+    assert many["groups"] == 50
+    assert many["note"] == "1950 of 2000 tables have no controls here: change them in the text."
+    assert "60 of 2000 flows" in many["captions"][0]
+    assert many["states"] == "and 1940 flows more"

@@ -258,6 +258,12 @@ impl Scenario {
         fullpipe_setup::resolved(&self.inner, &self.registry).to_toml()
     }
 
+    /// Returns the scenario as TOML to change: without the parameters and receive windows that it
+    /// does not give, since their defaults depend on the algorithm and the path.
+    fn to_toml_to_change(&self) -> String {
+        self.inner.to_toml()
+    }
+
     fn __repr__(&self) -> String {
         let count = |number: usize, of: &str| {
             format!("{number} {of}{}", if number == 1 { "" } else { "s" })

@@ -16,6 +16,7 @@ from fullpipe.commands.options import (
     setting,
 )
 from fullpipe.errors import fail, user_errors
+from fullpipe.origin import warm_up
 from fullpipe.run import parse
 
 
@@ -114,8 +115,10 @@ def _explorer(
     if lesson is not None and lesson not in known:
         fail(f"--lesson {lesson}: no lesson of this name\n  fix: write one of {', '.join(known)}")
     settings = path | dict(setting(each) for each in set_ or [])
+    if shorter := warm_up(text, [*settings.items()]):
+        settings[shorter[0]] = shorter[1]
     if settings or seed is not None:
-        text = parse(text, file, seed=seed, set=settings).to_toml()
+        text = parse(text, file, seed=seed, set=settings).to_toml_to_change()
     try:
         return explorer(text, file, lesson)
     except EngineError as error:

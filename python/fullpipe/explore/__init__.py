@@ -10,6 +10,7 @@ from fullpipe.explore.page import (
     explorer,
     inside,
     lessons,
+    outsiders,
     runs_in_pages,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "explorer",
     "inside",
     "lessons",
+    "outsiders",
     "runs_in_pages",
 ]

@@ -71,7 +71,7 @@ def explorer(text: str, file: str, lesson: str | None = None) -> str:
         message = f"the simulator for pages is not built\n  fix: run `{_BUILD}` in the repository of fullpipe"
         raise EngineError(message) from None
     text, file = _alone(text, file), origin.shown(file)
-    if others := _algorithms_in(text) - built_in():
+    if others := outsiders(text):
         message = f"the page has fullpipe's own algorithms, and not {', '.join(sorted(others))}\n  fix: {_OTHERS}"
         raise EngineError(message)
     data = {
@@ -156,7 +156,7 @@ def again(scenarios: Sequence[tuple[str, str]]) -> str:
 def runs_in_pages(text: str) -> bool:
     """Returns whether a scenario needs neither files nor algorithms outside of the simulator."""
     try:
-        if _names_a_file(tomllib.loads(text)) or _algorithms_in(text) - built_in():
+        if _names_a_file(tomllib.loads(text)) or outsiders(text):
             return False
         _core.Scenario.parse(text, _UNREADABLE, [])
     except (_core.ScenarioError, tomllib.TOMLDecodeError):
@@ -173,8 +173,10 @@ def _names_a_file(value: object, key: str = "") -> bool:
     return isinstance(value, str) and (key == "source" or re.search(r"\bfile ", value) is not None)
 
 
-def _algorithms_in(text: str) -> set[str]:
-    return set(re.findall(r"""(?m)^\s*cc\s*=\s*["']([^"']*)["']""", text)) - {"none"}
+def outsiders(text: str) -> set[str]:
+    """Returns the algorithms of a scenario that the simulator in a page lacks: classes, libraries and policies."""
+    named = set(re.findall(r"""(?m)^\s*cc\s*=\s*["']([^"']*)["']""", text)) - {"none"}
+    return named - built_in()
 
 
 def _asset(name: str) -> bytes:
@@ -189,11 +191,11 @@ def _alone(text: str, file: str) -> str:
     """
     scenario = _core.Scenario.parse(text, file, [])
     if _names_a_file(tomllib.loads(text)):
-        return scenario.to_toml()
+        return scenario.to_toml_to_change()
     try:
         _core.Scenario.parse(text, _UNREADABLE, [])
     except _core.ScenarioError:
-        return scenario.to_toml()
+        return scenario.to_toml_to_change()
     return text
 
 
@@ -231,7 +233,14 @@ def _catalogue() -> dict[str, Any]:
             for each in _core.algorithms()
             if each["name"] in built_in()
         ],
-        "queues": [{key: each[key] for key in ("name", "purpose")} for each in _core.queues()],
+        "queues": [
+            {
+                "name": each["name"],
+                "purpose": each["purpose"],
+                "needs_buffer": each["limit"] is None,
+            }
+            for each in _core.queues()
+        ],
         "profiles": [{key: each[key] for key in ("name", "purpose")} for each in _core.profiles()],
         "scenarios": dict(_examples()),
         **_state_colors(),

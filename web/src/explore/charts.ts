@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import { axis, element, entry, eventColor, faded, ink, LEFT, reach } from "../theme";
 import { flowColor } from "./colors";
 import type { Described, Shown } from "./format";
-import { type Events, events, type Line, ofColumn, queues, rates, windows } from "./lines";
+import { type Events, events, isTraced, type Line, MOST, ofColumn, queues, rates, windows } from "./lines";
 import { bandOptions, drawBands, heightOf, legend, type Stays, staysOf, told } from "./states";
 
 interface Kind {
@@ -97,6 +97,13 @@ export class Charts {
   private caption(number: number, lines: Line[]): void {
     const place = this.places[number] as Place;
     const said = new Set(lines.map(({ kind }) => SAID[kind]).filter(Boolean));
+    const [all, drawn] = [
+      this.now?.flows.length ?? 0,
+      new Set(lines.map(({ flow }) => flow).filter((flow) => flow >= 0)),
+    ];
+    if (number !== QUEUE && all > MOST) said.add(`${drawn.size} of ${all} flows`);
+    if (KINDS[number]?.lines === windows && isTraced(this.now?.scenario.path))
+      said.add("no BDP: the delay follows a trace");
     const parts: (Node | string)[] = said.size ? [[...said].join(", ")] : [];
     let label = `${KINDS[number]?.title} over time`;
     if (number === QUEUE) {

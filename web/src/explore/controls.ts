@@ -1,7 +1,20 @@
 // The controls of a scenario: each change is a change of its text.
 import { button, element } from "../theme";
 import type { Catalogue, Described, Param } from "./format";
-import { changed, type Kind, quoted, type Section, tables, withFlow, without, withParam, written } from "./toml";
+import { isTraced } from "./lines";
+import {
+  changed,
+  type Kind,
+  keys,
+  quoted,
+  type Section,
+  tables,
+  withAlgorithm,
+  withFlow,
+  without,
+  withParam,
+  written,
+} from "./toml";
 
 type Change = (change: (text: string) => string) => void;
 
@@ -28,14 +41,15 @@ function tablesOf({ scenario }: Described, text: string): Entry[] {
   const flows = scenario.flow ?? [];
   const found: Entry[] = [];
   let first = 0;
-  for (let at = 0; at < tables(text, "flow"); at++) {
+  const count = tables(text, "flow");
+  for (let at = 0; at < count; at++) {
     const section = `flow.${at}` as const;
-    const count = Number((written(text, section, "count") ?? "1").replace(/["'_]/g, ""));
-    const [values, last] = [flows[first], flows[first + count - 1]];
+    const those = Number((written(text, section, "count") ?? "1").replace(/["'_]/g, ""));
+    const [values, last] = [flows[first], flows[first + those - 1]];
     if (!values || !last) return [];
-    const name = count > 1 ? `${values.name} to ${last.name}` : `${values.name}`;
-    found.push({ section, name, count, values: shownOf(values) });
-    first += count;
+    const name = those > 1 ? `${values.name} to ${last.name}` : `${values.name}`;
+    found.push({ section, name, count: those, values: shownOf(values) });
+    first += those;
   }
   const workloads = scenario.workload ?? [];
   if (first !== flows.length || tables(text, "workload") !== workloads.length) return [];
@@ -45,14 +59,39 @@ function tablesOf({ scenario }: Described, text: string): Entry[] {
   return found;
 }
 
+/** Returns the text with another profile in place of its path; without one, the path keeps rate, RTT and buffer as numbers. */
+function withProfile(text: string, name: string, now: Described | null): string {
+  const gone = name ? keys(text, "path") : ["profile", "kind"];
+  let made = text;
+  for (const key of gone) made = changed(made, "path", key, null);
+  if (name) return changed(made, "path", "profile", quoted(name));
+  const path = now?.scenario.path ?? {};
+  const kept = { rate: `${now?.rate_bps}bit`, rtt: path.rtt, buffer: path.buffer ?? `${now?.buffer_bytes}B` };
+  for (const [key, value] of Object.entries(kept)) {
+    if (key === "rate" && keys(made, "path").includes("rate_pattern")) continue;
+    if (written(made, "path", key) === null) made = changed(made, "path", key, quoted(`${path[key] ?? value}`));
+  }
+  return made;
+}
+
+/** Returns the text with another queue, and with the buffer so far if the queue needs one. */
+function withQueue(text: string, name: string, { queues }: Catalogue, now: Described | null): string {
+  const made = changed(text, "path", "queue", quoted(name));
+  const queue = queues.find((each) => each.name === name);
+  if (!now || !queue?.needs_buffer || now.profile || written(made, "path", "buffer") !== null) return made;
+  return changed(made, "path", "buffer", quoted(`${now.scenario.path?.buffer ?? `${now.buffer_bytes}B`}`));
+}
+
 interface Slider {
   key: string;
   name: string;
   /** The values of its positions. */
   values: number[];
-  /** A value as it is written in a scenario. */
-  text: (value: number) => string;
+  /** A value as it is written in a scenario, in the unit of the text that it replaces. */
+  text: (value: number, now: Described | null, written: string) => string;
   value: (described: Described) => number;
+  /** What the path has in place of a number; null if it has one. */
+  instead: (path: Record<string, unknown>) => string | null;
 }
 
 /** Returns round numbers, each 2 to 5 % above the one before: every position of a slider is another value. */
@@ -66,7 +105,19 @@ function rounds(from: number, to: number): number[] {
   return all.filter((each) => each >= from && each <= to);
 }
 
-const percentage = (text: unknown) => (typeof text === "string" && text.endsWith("%") ? Number.parseFloat(text) : 0);
+const percentage = (text: unknown) => (/^[\d.]+%$/.test(`${text}`) ? Number.parseFloat(`${text}`) : Number.NaN);
+
+/** Returns a buffer of some BDP, in the unit of another one: packets stay packets. */
+function bufferText(bdp: number, now: Described | null, written: string): string {
+  const [, number, unit] = /^([\d.]+)\s*([A-Za-z]+)$/.exec(written) ?? [];
+  if (!now || !unit || unit === "bdp") return `${bdp}bdp`;
+  const scaled = (Number(number) * bdp) / bufferOf(now);
+  return unit === "packets" || unit === "packet" || unit === "B"
+    ? `${Math.max(1, Math.round(scaled))}${unit}`
+    : `${Number(scaled.toPrecision(3))}${unit}`;
+}
+
+const bufferOf = (now: Described) => (now.buffer_bytes * 8) / (now.rate_bps * now.rtt_s);
 
 const SLIDERS: Slider[] = [
   {
@@ -75,6 +126,7 @@ const SLIDERS: Slider[] = [
     values: rounds(0.1, 1000),
     text: (value) => (value < 1 ? `${Math.round(value * 1000)}kbit` : `${value}mbit`),
     value: (now) => now.rate_bps / 1e6,
+    instead: ({ rate_pattern }) => (rate_pattern === undefined ? null : `${rate_pattern}`),
   },
   {
     key: "rtt",
@@ -82,20 +134,23 @@ const SLIDERS: Slider[] = [
     values: rounds(1, 640),
     text: (value) => `${value}ms`,
     value: (now) => now.rtt_s * 1e3,
+    instead: (path) => (isTraced(path) ? "by the delay trace" : null),
   },
   {
     key: "buffer",
     name: "Buffer",
     values: rounds(0.1, 40),
-    text: (value) => `${value}bdp`,
-    value: (now) => (now.buffer_bytes * 8) / (now.rate_bps * now.rtt_s),
+    text: bufferText,
+    value: bufferOf,
+    instead: ({ buffer }) => (buffer === undefined ? "the queue's own limit" : null),
   },
   {
     key: "loss",
     name: "Random loss",
     values: Array.from({ length: 501 }, (_, number) => number / 100),
     text: (value) => `${value}%`,
-    value: (now) => percentage(now.scenario.path?.loss),
+    value: (now) => percentage(now.scenario.path?.loss ?? "0%"),
+    instead: ({ loss = "0%" }) => (Number.isNaN(percentage(loss)) ? `${loss}` : null),
   },
 ];
 
@@ -106,6 +161,9 @@ function nearest(values: number[], value: number): number {
   return above > 0 && value - (values[above - 1] ?? 0) < (values[above] ?? 0) - value ? above - 1 : above;
 }
 
+/** The most tables that have controls: those of hundreds would cost seconds, and nobody finds one of them. */
+const MOST_GROUPS = 50;
+
 export class Controls {
   private readonly sliders: [Slider, HTMLInputElement, HTMLOutputElement][] = [];
   private readonly queue: HTMLSelectElement;
@@ -115,6 +173,7 @@ export class Controls {
   private readonly flows = element("div", { class: "flows" });
   private readonly add: HTMLButtonElement;
   private drawn = "";
+  private described: Described | null = null;
 
   constructor(
     place: HTMLElement,
@@ -125,14 +184,19 @@ export class Controls {
       const max = `${slider.values.length - 1}`;
       const input = element("input", { type: "range", name: slider.key, min: "0", max, "aria-label": slider.name });
       const output = element("output");
-      const text = () => slider.text(slider.values[input.valueAsNumber] ?? 0);
-      input.addEventListener("input", () => this.set("path", slider.key, quoted(text())));
+      input.addEventListener("input", () => {
+        const value = slider.values[input.valueAsNumber] ?? 0;
+        const before = `${this.described?.scenario.path?.[slider.key] ?? ""}`;
+        this.set("path", slider.key, quoted(slider.text(value, this.described, before)));
+      });
       place.append(element("label", {}, element("span", {}, slider.name, " ", output), input));
       this.sliders.push([slider, input, output]);
     }
-    this.queue = select("queue", catalogue.queues, (name) => this.set("path", "queue", quoted(name)));
+    this.queue = select("queue", catalogue.queues, (name) =>
+      this.change((text) => withQueue(text, name, this.catalogue, this.described)),
+    );
     this.profile = select("profile", [{ name: "", purpose: "no profile" }, ...catalogue.profiles], (name) =>
-      this.set("path", "profile", name ? quoted(name) : null),
+      this.change((text) => withProfile(text, name, this.described)),
     );
     this.duration = this.field("duration", "text", (value) => this.set("", "duration", quoted(value)));
     this.seed = this.field("seed", "number", (value) => this.set("", "seed", value || "1"));
@@ -160,11 +224,16 @@ export class Controls {
 
   /** Shows the values of a scenario, except in the control that has the focus. */
   show(described: Described, text: string): void {
+    this.described = described;
     for (const [slider, input, output] of this.sliders) {
       const value = slider.value(described);
-      if (document.activeElement !== input) input.value = `${nearest(slider.values, value)}`;
-      const shown = written(text, "path", slider.key)?.replaceAll('"', "") ?? slider.text(Number(value.toPrecision(3)));
+      const instead = slider.instead(described.scenario.path ?? {});
+      input.disabled = instead !== null;
+      if (document.activeElement !== input) input.value = `${nearest(slider.values, value || 0)}`;
+      const given = () => written(text, "path", slider.key)?.replace(/^["']|["']$/g, "");
+      const shown = instead ?? given() ?? slider.text(Number(value.toPrecision(3)), null, "");
       output.textContent = shown;
+      output.className = instead === null ? "" : "pattern";
       input.setAttribute("aria-valuetext", shown);
     }
     const queue = described.scenario.path?.queue;
@@ -172,8 +241,10 @@ export class Controls {
     this.profile.value = described.profile ?? "";
     if (document.activeElement !== this.duration) this.duration.value = described.scenario.duration ?? "";
     if (document.activeElement !== this.seed) this.seed.value = `${described.seed}`;
-    const entries = tablesOf(described, text);
-    const signature = JSON.stringify(entries);
+    const all = tablesOf(described, text);
+    const entries = all.slice(0, MOST_GROUPS);
+    const without = `${all.length - entries.length} of ${all.length} tables have no controls here: change them in the text.`;
+    const signature = JSON.stringify([entries, all.length]);
     if (signature === this.drawn) return;
     const open = [...this.flows.querySelectorAll("details")].map((each) => each.open);
     const made = entries.map((entry, number) => this.table(entry, open[number] ?? false));
@@ -185,8 +256,12 @@ export class Controls {
     // Not while a value is being typed.
     if (focused && again && again.value !== focused.value) return;
     this.drawn = signature;
-    this.flows.replaceChildren(...(made.length ? made : [element("p", { class: "note" }, note)]));
+    const left = all.length > made.length ? [element("p", { class: "note" }, without)] : [];
+    this.flows.replaceChildren(...(made.length ? [...made, ...left] : [element("p", { class: "note" }, note)]));
     this.add.hidden = made.length === 0;
+    // A scenario without any flow does not run.
+    const [only, more] = [...this.flows.querySelectorAll<HTMLButtonElement>("fieldset > button")];
+    if (only && !more) only.disabled = true;
     again?.focus();
   }
 
@@ -194,9 +269,11 @@ export class Controls {
   private table({ section, name, count, values }: Entry, open: boolean): HTMLElement {
     const algorithm = this.catalogue.algorithms.find((each) => each.name === values.cc);
     const cc = select(`algorithm of ${name}`, this.catalogue.algorithms, (chosen) =>
-      this.change((text) => changed(changed(text, section, "params", null), section, "cc", quoted(chosen))),
+      this.change((text) => withAlgorithm(text, section, chosen)),
     );
     cc.name = `${section}.cc`;
+    // A flow may have what the list lacks, like "none".
+    if (!algorithm) cc.append(element("option", { value: `${values.cc}` }, `${values.cc}`));
     cc.value = String(values.cc);
     const field = (key: string, label: string, value: unknown, set: (value: string) => string | null) => {
       const made = this.field(`${section}.${key}`, "text", (value) => this.set(section, key, set(value)));

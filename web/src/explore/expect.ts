@@ -37,15 +37,22 @@ export function judge(described: Described, metrics: Metrics): Verdict[] {
     const found = measured.map((each) => ({ ...each, value: measuredIn(metrics, each.flow, each.column) }));
     const wrong = found.find(({ value, bound }) => !HOLDS[comparison](value, bound));
     const told = wrong ?? found[0];
-    return { text, met: !wrong, measured: told ? words(told.value, told.unit) : "nothing" };
+    return { text, met: !wrong, measured: told ? words(told.value, told.bound, told.unit, text) : "nothing" };
   });
 }
 
-function words(value: number, unit: string): string {
+/** Returns a value with its unit, as `fullpipe check` has it: by the larger of the value and its bound. */
+function words(value: number, bound: number, unit: string, condition: string): string {
   if (Number.isNaN(value)) return "no value";
-  if (unit === "bit/s") return `${rounded(value / 1e6)} Mbit/s`;
-  if (unit === "s") return `${rounded(value * 1e3)} ms`;
-  return unit ? `${rounded(value)} ${unit}` : rounded(value);
+  const largest = Math.max(value, bound);
+  if (unit === "bit/s") {
+    const [worth, name] = largest >= 1e9 ? [1e9, "Gbit/s"] : largest >= 1e6 ? [1e6, "Mbit/s"] : [1e3, "kbit/s"];
+    return `${rounded(value / worth)} ${name}`;
+  }
+  if (unit === "s") return largest >= 10 ? `${rounded(value)} s` : `${rounded(value * 1e3)} ms`;
+  if (unit === "B") return `${rounded(value / 1e6)} MB`;
+  if (unit) return `${rounded(value)} ${unit}`;
+  return condition.includes("%") ? `${rounded(value * 100)} %` : rounded(value);
 }
 
 /** Returns the verdicts as a list; an empty text without any. */

@@ -72,9 +72,19 @@ export type Answer =
   | { kind: "ready"; version: string; own: About | null }
   | { kind: "alive"; id: number }
   | { kind: "opened"; id: number; described: Described; interval_ns: number }
-  | { kind: "refused"; id: number; error: string }
+  | { kind: "refused"; id: number; error: string; key?: string; thrown?: boolean }
   | { kind: "progress"; id: number; now: number; trace: Tables }
-  | { kind: "done"; id: number; stopped: boolean; hash: string; trace: Tables; metrics: Metrics; wall_ms: number }
+  | {
+      kind: "done";
+      id: number;
+      stopped: boolean;
+      hash: string;
+      trace: Tables;
+      metrics: Metrics;
+      /** What the run has shown about the reader's class; empty without a doubt. */
+      warning: string;
+      wall_ms: number;
+    }
   | { kind: "packets"; id: number; from: number; to: number; trace: Tables };
 
 export interface Metrics {
@@ -108,7 +118,7 @@ export interface Catalogue {
   name: string;
   text: string;
   algorithms: { name: string; purpose: string; color: number; params: Param[] }[];
-  queues: { name: string; purpose: string }[];
+  queues: { name: string; purpose: string; needs_buffer: boolean }[];
   profiles: { name: string; purpose: string }[];
   scenarios: Record<string, string>;
   /** Colors of states, on white and on a dark page, in the order of legends. */

@@ -31,6 +31,8 @@ export interface Shown {
   text: string;
   /** Marks the step that a run belongs to with its verdicts. */
   judged(text: string, verdicts: Verdict[]): void;
+  /** Takes all marks away: they were those of another class. */
+  unjudged(): void;
 }
 
 /** Returns a scenario's text with keys like path.rtt and flow.0.cc changed. */
@@ -108,6 +110,10 @@ export function showLesson(
         mark.className = missed ? "worse" : "better";
       }
       waiting.shift()?.();
+    },
+    unjudged() {
+      waiting = [];
+      for (const { mark } of choices) mark.textContent = "";
     },
   };
 }

@@ -12,6 +12,22 @@ export interface Line {
   values: (number | null)[];
 }
 
+/** The most flows that have lines and places in lists: more would only hide each other, and cost seconds. */
+export const MOST = 60;
+
+/** Returns the numbers of the flows to show: the first ones of each algorithm. */
+export function chosen(flows: { cc: string }[], most = MOST): number[] {
+  if (flows.length <= most) return [...flows.keys()];
+  const counts = new Map<string, number>();
+  const before = flows.map(({ cc }) => {
+    const count = counts.get(cc) ?? 0;
+    counts.set(cc, count + 1);
+    return count;
+  });
+  const order = [...flows.keys()].sort((a, b) => (before[a] ?? 0) - (before[b] ?? 0) || a - b);
+  return order.slice(0, most).sort((a, b) => a - b);
+}
+
 /** The most flows for which data in flight is shown: more lines could not be told from each other. */
 const FEW = 7;
 
@@ -48,17 +64,21 @@ export const byFlow = once((trace: Tables) => rowsBy(trace, "flows", "flow"));
 const byLink = once((trace: Tables) => rowsBy(trace, "links", "link"));
 const ofLink = (trace: Tables, link: number) => byLink(trace)[link] ?? [];
 
-/** Returns a line per flow of one column. */
+/** Returns a line of one column for each flow that is shown. */
 export function ofColumn({ described, trace }: Shown, name: string, scale: number, pinned: boolean): Line[] {
   const [time, values] = [numbers(trace, "flows", "time"), numbers(trace, "flows", name)];
-  return byFlow(trace).map((rows, flow) => ({
-    label: described.flows[flow]?.name ?? `flow ${flow}`,
-    flow,
-    pinned,
-    kind: "value",
-    time: rows.map((row) => time[row] ?? 0),
-    values: rows.map((row) => known(values[row], scale)),
-  }));
+  const rowsOf = byFlow(trace);
+  return chosen(described.flows).map((flow) => {
+    const rows = rowsOf[flow] ?? [];
+    return {
+      label: described.flows[flow]?.name ?? `flow ${flow}`,
+      flow,
+      pinned,
+      kind: "value",
+      time: rows.map((row) => time[row] ?? 0),
+      values: rows.map((row) => known(values[row], scale)),
+    };
+  });
 }
 
 /** Returns a line per flow of the rate at which its data is delivered, over a two-hundredth of the run. */
@@ -141,11 +161,17 @@ export const rates = (shown: Shown, pinned: boolean): Line[] => [
   ...(pinned ? [] : linkRates(shown)),
 ];
 
-/** Returns the BDP of the path; none if keys of the path change, or data cross several links. */
+/** Whether the propagation delay follows a trace: `path.rtt` is then not the path's. */
+export function isTraced(path: Record<string, unknown> = {}): boolean {
+  const { delay_trace: there = "off", reverse_delay_trace: back = "off" } = path;
+  return there !== "off" || back !== "off";
+}
+
+/** Returns the BDP of the path; none if keys of the path change, data cross several links, or the delay follows a trace. */
 function bdp(shown: Shown): Line[] {
   const { rtt_s: rtt, scenario } = shown.described;
   const lines = linkRates(shown);
-  if (lines.length !== 1 || !rtt || scenario.path?.change) return [];
+  if (lines.length !== 1 || !rtt || scenario.path?.change || isTraced(scenario.path)) return [];
   return lines.map((line) => ({
     ...line,
     label: "BDP",

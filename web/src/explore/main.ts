@@ -20,11 +20,11 @@ import {
   word,
 } from "./format";
 import { type Shown as Lesson, showLesson } from "./lessons";
-import { dataLinks } from "./lines";
+import { chosen, dataLinks } from "./lines";
 import { type About, ownName, wrapped } from "./own";
 import { drawPipe, type Packets, rowAt } from "./pipe";
 import { tableOf } from "./results";
-import { changed, quoted, tables, written } from "./toml";
+import { conditions, quoted, tables, withAlgorithm, withoutCondition, written } from "./toml";
 
 const catalogue = (data as unknown as { explore: Catalogue }).explore;
 const place = <Kind extends HTMLElement = HTMLElement>(id: string) => document.getElementById(id) as Kind;
@@ -46,6 +46,10 @@ let asked: [number, number] | null = null;
 let at = -1;
 /** The longest time that a packet of the run waited in a queue, in seconds. */
 let waited = 0;
+/** Doubts about the reader's class before any run of it. */
+let warnings: string[] = [];
+/** Whether the scenario is a control's, and the conditions that were left out of it. */
+let [leaves, left] = [false, [] as string[]];
 let [playing, last] = [false, 0];
 let begun = 0;
 let late: ReturnType<typeof setTimeout>;
@@ -87,9 +91,21 @@ function refuseOwn(problem: string): void {
   if (own === null || failed) return;
   failed = true;
   worker.terminate();
-  place("own-problem").textContent = problem;
+  tellOwn(problem);
+  unjudged();
   status.textContent = "";
   stop.hidden = true;
+}
+
+/** Says what is wrong with the reader's class, or doubtful, next to it. */
+function tellOwn(said: string): void {
+  place("own-problem").textContent = said;
+}
+
+/** Takes the verdicts away: there is no run that they are about. */
+function unjudged(): void {
+  document.querySelector("#results .verdicts")?.remove();
+  lesson?.unjudged();
 }
 
 /** Returns what to do about an algorithm that is the reader's class, while no class is in use; null for other errors. */
@@ -115,11 +131,11 @@ setInterval(() => {
 }, 100);
 
 const charts = new Charts(place("charts"), (time) => seek(time));
-const controls = new Controls(place("controls"), catalogue, (change) => use(change(text)));
+const controls = new Controls(place("controls"), catalogue, (change) => renamed(change(text)));
 
 /** Runs a scenario, and shows its text where it is not being edited. */
 function use(next: string, typed = false): void {
-  text = next;
+  [text, leaves, left] = [next, false, []];
   if (!typed) editor.value = text;
   clearTimeout(late);
   late = setTimeout(() => history.replaceState(null, "", `#${encodeURIComponent(text)}`), 150);
@@ -132,6 +148,23 @@ function use(next: string, typed = false): void {
   stop.hidden = false;
   play.textContent = "Play";
   ask({ kind: "run", id, text });
+}
+
+/** Runs a scenario that a control made: conditions on flows that it renamed or removed are left out of it. */
+function renamed(next: string): void {
+  use(next);
+  leaves = true;
+}
+
+/** Runs a scenario again without the condition that an error is about; returns whether there is one to leave out. */
+function leave(key: string): boolean {
+  const [, number] = /^expect\.(\d+)$/.exec(key) ?? [];
+  const condition = number && conditions(text)[Number(number)];
+  if (!leaves || !condition) return false;
+  const before = [...left, condition.slice(1, -1)];
+  renamed(withoutCondition(text, Number(number)));
+  left = before;
+  return true;
 }
 
 /** Runs another scenario, and shows the middle of its run. */
@@ -195,7 +228,9 @@ function states(now: Shown): void {
   const [time, flows] = [numbers(trace, "flows", "time"), numbers(trace, "flows", "flow")];
   const windows = numbers(trace, "flows", "cwnd");
   const changes = rowAt(numbers(trace, "transitions", "time"), at);
-  const rows = of.flows.map((flow, number) => {
+  const numbersShown = chosen(of.flows);
+  const rows = numbersShown.map((number) => {
+    const flow = of.flows[number] as (typeof of.flows)[number];
     let row = rowAt(time, at);
     while (row >= 0 && flows[row] !== number) row--;
     let change = changes;
@@ -215,7 +250,8 @@ function states(now: Shown): void {
       `${why}; ${cwnd}${limit ? `; limited by ${limit}` : ""}`,
     );
   });
-  place("states").replaceChildren(...rows);
+  const more = of.flows.length - rows.length;
+  place("states").replaceChildren(...rows, ...(more ? [element("li", {}, `and ${more} flows more`)] : []));
 }
 
 /** Shows the table of results, with the pinned run's beside. */
@@ -233,7 +269,8 @@ function withOwn(about: About): string {
   }));
   catalogue.algorithms = catalogue.algorithms.filter((each) => each.name !== name);
   catalogue.algorithms.push({ name, purpose, color: OWN, params: declared });
-  place("own-problem").textContent = "";
+  warnings = about.warnings;
+  tellOwn(warnings.join("\n"));
   // It takes the place of an earlier class, or of the first flow's algorithm if no flow has it.
   const flows: string[] = [];
   for (let flow = 0; flow < tables(text, "flow"); flow++) {
@@ -242,7 +279,7 @@ function withOwn(about: About): string {
   const stale = flows.findIndex((cc) => cc !== name && !builtIn.has(cc));
   if (stale < 0 && flows.includes(name)) return text;
   const flow = `flow.${Math.max(stale, 0)}` as const;
-  return changed(changed(text, flow, "params", null), flow, "cc", quoted(name));
+  return withAlgorithm(text, flow, name);
 }
 
 const ownEditor = place<HTMLTextAreaElement>("own");
@@ -253,11 +290,11 @@ file.addEventListener("change", async () => {
 });
 place("own-actions").append(
   button("Use this class", () => {
-    place("own-problem").textContent = "";
+    tellOwn("");
     const name = ownName(ownEditor.value);
-    if (!name) place("own-problem").textContent = "there is no class: begin with `class MyAlgorithm {`";
-    else if (builtIn.has(name))
-      place("own-problem").textContent = `${name} is an algorithm of fullpipe: choose another name`;
+    unjudged();
+    if (!name) tellOwn("there is no class: begin with `class MyAlgorithm {`");
+    else if (builtIn.has(name)) tellOwn(`${name} is an algorithm of fullpipe: choose another name`);
     else start(ownEditor.value);
   }),
   file,
@@ -280,9 +317,10 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
   if (answer.kind === "ready") {
     ready = true;
     place("version").textContent = answer.version;
-    use(answer.own ? withOwn(answer.own) : text);
+    if (answer.own) renamed(withOwn(answer.own));
+    else use(text);
     if (answer.own && text.indexOf(quoted(answer.own.name)) < 0)
-      place("own-problem").textContent = `write cc = "${answer.own.name}" into the text: its flows are not tables`;
+      tellOwn(`write cc = "${answer.own.name}" into the text: its flows are not tables`);
     return;
   }
   if (answer.kind === "alive") return;
@@ -300,10 +338,16 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
     place("title").textContent = described.title ?? catalogue.name;
     controls.show(described, text);
   } else if (answer.kind === "refused") {
+    if (leave(answer.key ?? "")) return;
     stop.hidden = true;
     // The run before stays; a request for its packets may have been under way.
     asked = packets && [packets.from, packets.to];
     problem.textContent = forgotten(answer.error) ?? answer.error;
+    document.querySelector("#results .verdicts")?.remove();
+    if (answer.thrown && own !== null) {
+      tellOwn(answer.error);
+      lesson?.unjudged();
+    }
     editor.setAttribute("aria-invalid", "true");
   } else if (answer.kind === "packets") {
     packets = answer;
@@ -320,8 +364,11 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
     const took = Math.round(performance.now() - begun);
     document.body.dataset.took = `${took}`;
     const stopped = answer.stopped ? "stopped; " : "";
-    status.textContent = `${stopped}run and drawn in ${took} ms`;
+    const without = left.length ? `; left out, since their flows are not there: ${left.join(", ")}` : "";
+    status.textContent = `${stopped}run and drawn in ${took} ms${without}`;
     place("hash").textContent = answer.stopped ? "none: the run was stopped" : answer.hash;
+    if (own !== null) tellOwn([...warnings, answer.warning].filter(Boolean).join("\n"));
+    problem.textContent = answer.warning && `warning: ${answer.warning}`;
     results(shown, answer.metrics);
     lesson?.judged(accepted, judge(described, answer.metrics));
     waited = answer.metrics.links.reduce((sum, link) => sum + (link.queue_delay_s?.max ?? 0), 0);

@@ -28,6 +28,8 @@ export interface About {
   params: { name: string; default: number; least?: number; most?: number; unit: string; purpose: string }[];
   fields: { name: string; unit: string; purpose: string }[];
   methods: string[];
+  /** Sentences about what the class most likely has by mistake. */
+  warnings: string[];
   recovery: "prr" | "own";
   random: boolean;
 }
@@ -73,9 +75,43 @@ export function about(of: Class, methods: string[]): About {
     params,
     fields: declared("fields").map(([name, field]) => ({ name, unit: "", purpose: "", ...field })),
     methods: methods.filter((name) => name in of.prototype),
+    warnings: strangers(of, methods),
     recovery: of.recovery === "own" ? "own" : "prr",
     random: of.random === true,
   };
+}
+
+/** Returns a sentence for each method of a class whose name looks like one of the contract, and is none: nothing calls it. */
+function strangers(of: Class, methods: string[]): string[] {
+  const known = [...methods, "decision", "observe"];
+  const called = Object.getOwnPropertyNames(of.prototype).filter((name) => /^on_/.test(name) && !known.includes(name));
+  // A method that another one calls is the class's own.
+  const code = Object.getOwnPropertyNames(of.prototype)
+    .map((name) => `${(of.prototype as Instance)[name]}`)
+    .join("\n");
+  return called
+    .filter((name) => !new RegExp(`\\.${name}\\b`).test(code))
+    .map((name) => {
+      const [likely] = known
+        .filter((each) => distance(each, name) <= 4)
+        .sort((a, b) => distance(a, name) - distance(b, name));
+      return `${of.name}.${name}() is no method of a controller, and is never called${likely ? `: did you mean ${likely}?` : ""}`;
+    });
+}
+
+/** Returns the number of letters to insert, remove or replace between two words. */
+function distance(one: string, other: string): number {
+  let row = [...Array(other.length + 1).keys()];
+  [...one].forEach((letter, at) => {
+    const next = [at + 1];
+    [...other].forEach((each, place) => {
+      next.push(
+        Math.min((row[place] ?? 0) + Number(letter !== each), (row[place + 1] ?? 0) + 1, (next[place] ?? 0) + 1),
+      );
+    });
+    row = next;
+  });
+  return row[other.length] ?? 0;
 }
 
 /** Returns the functions that the engine imports: calls of instances of the class. */
@@ -85,8 +121,12 @@ export class Calls {
   private slots = new Float64Array();
   private words = new Map<string, number>();
   private methods: string[] = [];
+  private cwnd = 0;
   private args: ((now: number) => unknown[])[] = [];
   private cx: { now: number } = { now: 0 };
+  private conn: { smss?: number; in_recovery?: boolean } = {};
+  /** What the run has shown about the class, once for each kind. */
+  warning = "";
 
   readonly imports = {
     own: {
@@ -102,6 +142,7 @@ export class Calls {
   begin(caller: Caller, layouts: Layouts, methods: string[]): void {
     [this.caller, this.methods] = [caller, methods];
     const conn = this.view(layouts.conn, 1);
+    this.conn = conn;
     const at = 1 + layouts.conn.length;
     const behind = at + layouts.packet.length;
     const packet = this.view(layouts.packet, at);
@@ -182,6 +223,7 @@ export class Calls {
     const made = new of(Object.freeze({ smss, initial_cwnd, params }));
     this.instances.push(made);
     this.decide(made);
+    this.warn(smss ?? 0, "at its start");
     this.refresh();
     this.slots[FIELDS] = Object.keys((of.fields ?? {}) as object).length;
     return this.instances.length - 1;
@@ -193,15 +235,25 @@ export class Calls {
     if (!of || !name || !args) return;
     const now = this.slots[0] ?? 0;
     try {
+      const { smss = 0, in_recovery: recovers } = this.conn;
       of[name]?.(this.cx, ...args(now));
       this.refresh();
       const wake = this.decide(of);
+      // In recovery, PRR has the window unless the class has its own.
+      if (!(recovers && this.of?.recovery !== "own")) this.warn(smss, `at ${now.toFixed(3)} s in ${name}`);
       if (name === "on_timer" && wake !== null && wake <= now) {
         throw new Error(`wake_at = ${wake}: on_timer was called at ${now}, so the timer would fire forever`);
       }
     } catch (error) {
       throw new Error(`${this.of?.name} failed at ${now.toFixed(3)} s in ${name}: ${error}`);
     }
+  }
+
+  /** Notes a window that no packet fits in, as the check of the contract does; such a flow hardly sends. */
+  private warn(smss: number, when: string): void {
+    if (this.warning || this.cwnd >= smss) return;
+    const problem = `the window is below one segment (${this.cwnd} of ${smss} bytes) ${when}`;
+    this.warning = `${this.of?.name}: ${problem}\n  fix: windows are in bytes: keep cwnd at conn.smss or above`;
   }
 
   /** Puts the decision into the slots; returns the time of the next timer, or null. */
@@ -220,6 +272,7 @@ export class Calls {
       return value;
     };
     const cwnd = number("cwnd", 1);
+    this.cwnd = Math.floor(cwnd);
     if (Number.isNaN(cwnd)) throw new Error("decision() has no cwnd: return { cwnd, ssthresh } in bytes");
     const ecn = ECN.indexOf(`${said.ecn ?? "off"}`);
     if (ecn < 0) throw new Error(`ecn = ${said.ecn}: give "off", "ect0" or "ect1"`);

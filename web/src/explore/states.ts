@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import { axis, data, entry, ink, LEFT, written } from "../theme";
 import { type Catalogue, numbers, type Shown, words } from "./format";
-import { byFlow } from "./lines";
+import { byFlow, chosen } from "./lines";
 
 /** The times that a flow spent in each state, in their order. */
 export interface Stays {
@@ -31,18 +31,6 @@ export function stateColors(rows: Stays[]): Map<string, string> {
   return new Map(pairs.map(([state, colors]) => [state, colors?.[dark.matches ? 1 : 0] ?? ink()]));
 }
 
-/** Returns the numbers of the flows that have a band. */
-function chosen(flows: { cc: string }[]): number[] {
-  const counts = new Map<string, number>();
-  const before = flows.map(({ cc }) => {
-    const count = counts.get(cc) ?? 0;
-    counts.set(cc, count + 1);
-    return count;
-  });
-  const order = [...flows.keys()].sort((a, b) => (before[a] ?? 0) - (before[b] ?? 0) || a - b);
-  return order.slice(0, MOST).sort((a, b) => a - b);
-}
-
 /** Returns the stays of each flow: between its changes of state, from its first to its last sample. */
 export function staysOf({ described, trace }: Shown, pinned: boolean): Stays[] {
   const [time, flows] = [numbers(trace, "flows", "time"), byFlow(trace)];
@@ -50,7 +38,7 @@ export function staysOf({ described, trace }: Shown, pinned: boolean): Stays[] {
   const [from, to] = [words(trace, "transitions", "from"), words(trace, "transitions", "to")];
   const columns = trace.tables.find((table) => table.name === "flows")?.columns ?? [];
   const named = columns.filter(({ name }) => name.endsWith(".state")).map(({ name }) => words(trace, "flows", name));
-  const changes = new Map<number, number[]>(chosen(described.flows).map((flow) => [flow, []]));
+  const changes = new Map<number, number[]>(chosen(described.flows, MOST).map((flow) => [flow, []]));
   of.forEach((flow, row) => {
     changes.get(flow)?.push(row);
   });

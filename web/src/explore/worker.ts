@@ -19,8 +19,8 @@ interface Engine extends Caller {
   block_length(): number;
 }
 
-/** Rows of the trace per flow, about. */
-const ROWS = 3000;
+/** Rows of the trace per flow, about, and of all flows of a run with many; each flow has some. */
+const [ROWS, ROWS_OF_ALL, LEAST_ROWS] = [3000, 300_000, 200];
 const [SLICE_MS, PICTURE_MS, ALIVE_MS] = [12, 300, 100];
 const SECOND = 1e9;
 
@@ -29,6 +29,7 @@ let engine: Engine | undefined;
 let latest = 0;
 let heard = 0;
 let stopped = false;
+let calls: Calls | undefined;
 
 const say = (answer: Answer, moved: Transferable[] = []) => postMessage(answer, { transfer: moved });
 const tick = new MessageChannel();
@@ -57,7 +58,7 @@ function give(of: Engine, text: string): void {
 /** Makes an engine; a class of the reader becomes one of its algorithms. */
 function make(of: WebAssembly.Module): [Engine, Answer & { kind: "ready" }] {
   const own = ownClass();
-  const calls = new Calls(own);
+  calls = new Calls(own);
   const made = new WebAssembly.Instance(of, calls.imports).exports as unknown as Engine;
   made.version();
   const { version, layouts, methods } = reply<{ version: string; layouts: Layouts; methods: string[] }>(made);
@@ -76,16 +77,22 @@ function alive(id: number, now = false): void {
   say({ kind: "alive", id });
 }
 
-function open(of: Engine, text: string, interval: number): Described | string {
+/** What is wrong with a scenario, and the key that it is about. */
+interface Refusal {
+  error: string;
+  key: string;
+}
+
+function open(of: Engine, text: string, interval: number): Described | Refusal {
   give(of, text);
-  const opened = of.open(BigInt(interval));
-  const said = reply<Described & { error: string }>(of);
-  return opened ? said : said.error;
+  of.open(BigInt(interval));
+  return reply<Described | Refusal>(of);
 }
 
 /** Returns an interval of 1, 2 or 5 times a power of ten. */
-function suited(duration: number): number {
-  const exact = Math.max(duration / ROWS, 1e-6);
+function suited({ duration_s, flows }: Described): number {
+  const rows = Math.max(Math.min(ROWS, ROWS_OF_ALL / Math.max(flows.length, 1)), LEAST_ROWS);
+  const exact = Math.max(duration_s / rows, 1e-6);
   const power = 10 ** Math.floor(Math.log10(exact));
   const step = [1, 2, 5, 10].find((each) => each * power >= exact * 0.999) ?? 10;
   return Math.round(step * power * SECOND);
@@ -93,11 +100,12 @@ function suited(duration: number): number {
 
 async function run(of: Engine, id: number, text: string): Promise<void> {
   const begun = performance.now();
+  if (calls) calls.warning = "";
   const first = open(of, text, SECOND);
-  if (typeof first === "string") return say({ kind: "refused", id, error: first });
-  const interval = suited(first.duration_s);
+  if ("error" in first) return say({ kind: "refused", id, error: first.error, key: first.key });
+  const interval = suited(first);
   const described = open(of, text, interval);
-  if (typeof described === "string") return say({ kind: "refused", id, error: described });
+  if ("error" in described) return say({ kind: "refused", id, error: described.error });
   say({ kind: "opened", id, described, interval_ns: interval });
   let shown = performance.now();
   let over = false;
@@ -120,12 +128,15 @@ async function run(of: Engine, id: number, text: string): Promise<void> {
   const said = reply<{ tables: Table[]; hash: string; metrics: never }>(of);
   const trace: Tables = { tables: said.tables, block: block(of) };
   const { hash, metrics } = said;
-  say({ kind: "done", id, stopped: !over, hash, metrics, trace, wall_ms: performance.now() - begun }, [trace.block]);
+  const warning = calls?.warning ?? "";
+  say({ kind: "done", id, stopped: !over, hash, metrics, trace, warning, wall_ms: performance.now() - begun }, [
+    trace.block,
+  ]);
 }
 
 /** Runs until a window of time has passed, and answers with the packets that were sent in it. */
 async function packets(of: Engine, ask: Ask & { kind: "packets" }): Promise<void> {
-  if (typeof open(of, ask.text, SECOND) === "string") return;
+  if ("error" in open(of, ask.text, SECOND)) return;
   const at = (seconds: number) => BigInt(Math.round(seconds * SECOND));
   of.log_packets(at(ask.from), at(ask.to));
   for (let over = false; !over && of.now() < ask.to; ) {
@@ -166,7 +177,7 @@ async function handle(ask: Ask): Promise<void> {
     [engine] = make(module);
     const fault = error instanceof WebAssembly.RuntimeError;
     const said = fault ? `the engine failed, which is a defect of fullpipe: ${error}` : words(error);
-    say({ kind: "refused", id: ask.id, error: said });
+    say({ kind: "refused", id: ask.id, error: said, thrown: !fault });
   }
 }
 

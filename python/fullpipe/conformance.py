@@ -134,12 +134,19 @@ def _tell_pages(cases: Sequence[ConformanceCase], out: Path | None, console: Con
     if out is None:
         console.print("--out DIR keeps the runs, for `fullpipe explore`", markup=False)
         return
-    console.print("the runs of missed cases, in a browser:")
-    for case in cases:
-        for scene in case["scenes"]:
-            if any(each.verdict is Verdict.MISSED for each in judged(scene)):
-                file = quote(str(out / scene["name"] / "resolved.toml"))
-                console.print(f"  fullpipe explore {file}", markup=False, soft_wrap=True)
+    from fullpipe.explore import outsiders
+
+    missed = [
+        out / scene["name"] / "resolved.toml"
+        for case in cases
+        for scene in case["scenes"]
+        if any(each.verdict is Verdict.MISSED for each in judged(scene))
+    ]
+    shown = [file for file in missed if not outsiders(file.read_text(encoding="utf-8"))]
+    if shown:
+        console.print("the runs of missed cases, in a browser:")
+    for file in shown:
+        console.print(f"  fullpipe explore {quote(str(file))}", markup=False, soft_wrap=True)
 
 
 def _no_bbr(algorithm: str) -> str:

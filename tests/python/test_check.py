@@ -357,3 +357,22 @@ def test_damaged_results_are_refused(fullpipe: Fullpipe, tmp_path: Path) -> None
     file.write_text(file.read_text().replace('"conditions": 0', '"conditions": 9'))
     done = fullpipe("check", "a.toml", "--against", "main")
     assert (done.returncode, "damaged" in done.stderr) == (2, True)
+
+
+def test_a_miss_of_an_own_class_prints_no_command_for_the_page(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import fullpipe\n\n\nclass Still:\n    def __init__(self, config):\n        pass\n\n"
+        "    def on_ack(self, cx, ack):\n        pass\n\n"
+        "    def decision(self):\n        return fullpipe.Decision(cwnd=14480, ssthresh=14480)\n",
+        encoding="utf-8",
+    )
+    text = 'duration = "1s"\nexpect = ["jain >= 2"]\n[path]\nrate = "5mbit"\nrtt = "20ms"\nbuffer = "1bdp"\n'
+    for name, opens in (("mine:Still", False), ("cubic", True)):
+        scenario = f'{text}[[flow]]\ncc = "{name}"\n[[flow]]\ncc = "cubic"\n'
+        (tmp_path / "own.toml").write_text(scenario, encoding="utf-8")
+        done = fullpipe("check", "own.toml")
+        assert done.returncode == 1, done.stderr
+        assert "fullpipe run own.toml" in done.stdout
+        assert ("fullpipe explore" in done.stdout) == opens

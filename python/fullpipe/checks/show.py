@@ -33,6 +33,8 @@ _NOT_XML = re.compile("[\ufffe\uffff]")
 
 def show(checked: Checked, console: Console) -> None:
     """Prints a line per condition, and below a missed one the commands that run it again, here and in a browser."""
+    from fullpipe.explore import outsiders
+
     how_often = "1 run" if checked.runs == 1 else f"{checked.runs} repetitions"
     console.print(Text.assemble((_called(checked), "bold"), f", {how_often}"), soft_wrap=True)
     for each in checked.judged:
@@ -46,7 +48,7 @@ def show(checked: Checked, console: Console) -> None:
             console.print(Text(f"    {reason(each)}:"), soft_wrap=True)
             again = checked.replay(each.failed[0])
             console.print(Text(f"    {shlex.join(again)}"), soft_wrap=True)
-            if checked.runner == SIMULATOR:
+            if checked.runner == SIMULATOR and not outsiders(checked.resolved):
                 console.print(
                     Text(f"    {shlex.join(['fullpipe', 'explore', *again[2:]])}"), soft_wrap=True
                 )

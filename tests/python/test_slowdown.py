@@ -78,7 +78,11 @@ def test_a_run_tells_slowdowns_in_its_table_its_json_and_its_report(
         "SRPT, mean",
         "processor sharing, mean",
     ]
-    assert chart.lines[0].y.tolist() == [decade["flows"]["mean"] for decade in slowdown["decades"]]
+    # A step for each decade, whose value holds to the next.
+    means = [decade["flows"]["mean"] for decade in slowdown["decades"]]
+    assert chart.stepped
+    assert chart.lines[0].x.tolist() == [1, 10, 100, 1000]
+    assert chart.lines[0].y.tolist() == [*means, means[-1]]
     assert [row[:2] for row in table.rows] == [
         ("cubic", Number(1_000, "1 to 10 kB")),
         ("cubic", Number(10_000, "10 to 100 kB")),

@@ -290,22 +290,19 @@ function behind(plot: uPlot, panel: Panel, view: View): void {
 export async function stack(panel: Panel, view: View): Promise<Content> {
   const parts: { shown: Shown; line: Line }[] = [];
   for (const curve of panel.curves) {
-    for (const shown of view.sources(curve.of)) {
+    for (const shown of view.of(panel, curve)) {
       const line = await track(shown.source, curve.column, view.range);
       if (line?.x.length) parts.push({ shown, line });
     }
   }
   const x = Array.from(new Set(parts.flatMap((part) => Array.from(part.line.x)))).sort((a, b) => a - b);
-  // The parts of each run are stacked from zero.
-  const sums = new Map(parts.map(({ shown }) => [shown.run, x.map(() => 0)]));
-  const rows = parts.map(({ shown, line }) => {
-    const sum = sums.get(shown.run) as number[];
-    return x.map((time, at) => {
+  const sum = x.map(() => 0);
+  const rows = parts.map(({ line }) =>
+    x.map((time, at) => {
       sum[at] = (sum[at] ?? 0) + (valueAt(line, time) ?? 0);
       return sum[at] as number;
-    });
-  });
-  const isLowest = (number: number) => parts[number]?.shown.run !== parts[number - 1]?.shown.run;
+    }),
+  );
   return {
     data: [x, ...rows] as uPlot.AlignedData,
     // Without outlines, which would hide small parts of a queue that varies much.
@@ -315,7 +312,7 @@ export async function stack(panel: Panel, view: View): Promise<Content> {
         series: [number + 1, number] as [number, number],
         fill: area(shown),
       }))
-      .filter((_, number) => !isLowest(number)),
+      .slice(1),
     height: 200,
     y: { axis: {}, label: panel.unit },
     drawn: parts.map(({ shown, line }) => ({
@@ -326,10 +323,8 @@ export async function stack(panel: Panel, view: View): Promise<Content> {
       valueAt: (time: number) => measured(valueAt(line, time), panel.unit),
     })),
     below: (plot) => {
-      for (const [number, { shown }] of parts.entries()) {
-        const series = plot.series[number + 1];
-        if (series && isLowest(number)) series.fill = () => area(shown);
-      }
+      const [lowest, series] = [parts[0], plot.series[1]];
+      if (lowest && series) series.fill = () => area(lowest.shown);
     },
   };
 }

@@ -120,14 +120,16 @@ export class LinesChart {
 
   options(width: number, height: number): uPlot.Options {
     const { chart, found } = this;
+    // Bins of a logarithmic axis have no points, and no line over a bin without a value.
+    const bins = chart.stepped && chart.logX;
     const paths = chart.stepped ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
     const series: uPlot.Series[] = found.owners.map(({ line, edge }) => ({
       label: line.label,
       stroke: edge ? "transparent" : color(line.color, line.shade),
       width: 1.6 * widthOf(chart.lines.indexOf(line), chart.lines.length),
       dash: dash(line.dash),
-      points: edge ? { show: false } : { show: line.x.length < 30, size: 5 },
-      spanGaps: true,
+      points: edge ? { show: false } : { show: line.x.length < 30 && !bins, size: 5 },
+      spanGaps: !bins,
       ...(paths ? { paths } : {}),
     }));
     const y = chart.logY

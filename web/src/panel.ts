@@ -86,6 +86,17 @@ export class PanelChart implements Exported {
         place.append(element("label", {}, box, ` ${name || "all flows"}`));
       }
     }
+    const only = view.runOf(panel);
+    view.runs().forEach((run, number) => {
+      if (!only) return;
+      const box = element("input", { type: "radio", name: `${panel.key}-${view.number}` });
+      box.checked = run === only;
+      box.addEventListener("change", () => {
+        view.run = run;
+        this.draw();
+      });
+      place.append(element("label", {}, box, ` ${view.labels()[number]}`));
+    });
     if (this.ofPackets && view.nearest()) {
       place.append(
         button("Single packets", () => this.zoomed(view.range, view.nearest()), { class: "near" }),

@@ -23,6 +23,8 @@ export class View {
   readonly columns = new Set<string>();
   /** The range of the panels of single packets, if it is not that of the others. */
   near: Range | undefined;
+  /** The chosen run of panels that show one at a time. */
+  run: Run | undefined;
   /** The chosen flow of panels that show one at a time; empty for all. */
   flow: string | undefined;
   private readonly off = new Map<string, boolean>();
@@ -53,7 +55,17 @@ export class View {
   /** Returns the sources of a curve that a panel shows. Two flows on one axis of sequence numbers would flatten both slopes. */
   of(panel: Panel, curve: Curve): Shown[] {
     const flow = this.flowOf(panel);
-    return this.sources(curve.of).filter((each) => flow === "" || each.source.name === flow);
+    const run = this.runOf(panel);
+    return this.sources(curve.of).filter(
+      (each) => (flow === "" || each.source.name === flow) && (!run || each.run === run),
+    );
+  }
+
+  /** Returns the only run that a panel shows: of areas, which stand on each other, those of one run. */
+  runOf(panel: Panel): Run | undefined {
+    const runs = this.runs();
+    if (panel.view !== "stack" || runs.length < 2) return undefined;
+    return runs.find((run) => run === this.run) ?? runs[0];
   }
 
   /** Returns the flows that a panel shows one at a time. */

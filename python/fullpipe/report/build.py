@@ -65,6 +65,7 @@ def of_results(results: Results, show: Sequence[str] = ()) -> Report:
         else differences.compared(results, groups, measures.at("differences"))
     )
     findings, note = _summary(results, comparisons)
+    left = "" if show else values.links_left(results)
     sections = [
         tested.section(results),
         replays.published(results),
@@ -82,7 +83,7 @@ def of_results(results: Results, show: Sequence[str] = ()) -> Report:
     return Report(
         results.title,
         results.about,
-        results.facts,
+        [*results.facts, *([("links", left)] if left else [])],
         [*tested.findings(results), *findings],
         note,
         [each for each in sections if each],

@@ -12,11 +12,12 @@ from fullpipe.report import values
 from fullpipe.report.model import Heat, Lines
 from fullpipe.report.panels import curves, maps
 from fullpipe.report.static import STYLE, WIDTH, draw_lines, draw_maps
-from fullpipe.report.static_time import in_lines
+from fullpipe.report.static_time import in_lines, say
 from fullpipe.results.load import load
 from fullpipe.stats import mean
 from fullpipe.view.colors import styles
 from fullpipe.view.figure import Picture
+from fullpipe.view.left import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +58,7 @@ def draw(directory: Path, metrics: Sequence[str] = ()) -> Picture:
             charts = [each for each in lines.blocks if isinstance(each, Lines)]
             for axis, chart in zip(_grid(figure, len(charts)), charts, strict=True):
                 draw_lines(axis, chart)
+            say(figure, *(each.note for each in charts))
         elif tables:
             heats = [each for each in tables.blocks if isinstance(each, Heat)]
             draw_maps(figure, [each for each in heats if each.row == heats[0].row], _LARGER)
@@ -67,8 +69,11 @@ def draw(directory: Path, metrics: Sequence[str] = ()) -> Picture:
 
 
 def _title(results: Results) -> str:
-    seeds = max(len(point.seeds) for point in results.points.values())
-    return fill(f"{results.title}, means of {seeds} seeds" if seeds > 1 else results.title, 100)
+    counts = [len(point.seeds) for point in results.points.values()]
+    seeds = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{max(counts)}"
+    return fill(
+        f"{results.title}, means of {seeds} seeds" if max(counts) > 1 else results.title, 100
+    )
 
 
 def _grid(figure: Picture, count: int) -> list[Axes]:
@@ -105,3 +110,5 @@ def _draw_marks(figure: Picture, groups: Sequence[Group], shown: Sequence[Quanti
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_yticks(range(len(rows)), names)
     axes[0].set_ylim(len(rows) - 0.5, -0.5)
+    rest = [", ".join(filter(None, (each.place, each.contender))) for each in groups[_MOST_ROWS:]]
+    say(figure, left_out(rest, len(groups)))

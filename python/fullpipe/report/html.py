@@ -173,7 +173,15 @@ def _blocks(blocks: list[Block], data: _Data) -> Iterator[str]:
         if row is None:
             yield from _each(together, data)
         else:
-            yield f'<div class="wide maps">{"".join(_each(together, data))}</div>'
+            maps = list(together)
+            note = "".join(
+                {
+                    f'<p class="note">{escape(each.note)}</p>'
+                    for each in maps
+                    if isinstance(each, Heat) and each.note
+                }
+            )
+            yield f'<div class="wide maps">{"".join(_each(maps, data))}</div>{note}'
 
 
 def _each(blocks: Iterable[Block], data: _Data) -> Iterator[str]:
@@ -192,7 +200,8 @@ def _each(blocks: Iterable[Block], data: _Data) -> Iterator[str]:
                 yield _timeline(block, data)
             case Again():
                 if data.live:
-                    yield f'<div class="wide">{again(block.scenarios)}</div>'
+                    left = f'<p class="note">{escape(block.left)}</p>' if block.left else ""
+                    yield f'<div class="wide">{again(block.scenarios)}{left}</div>'
             case Text():
                 yield (
                     f'<details class="wide"><summary>{escape(block.title)}</summary>'

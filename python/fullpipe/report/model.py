@@ -96,6 +96,8 @@ class Heat:
     most: float
     row: str
     """Key of a row of maps: those with the same key are shown side by side."""
+    note: str = ""
+    """The omissions of the row, in words; each map of the row has the same note."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,8 @@ class Clouds:
     y: str
     clouds: list[Cloud]
     note: str = "Ellipses: one standard deviation. Better is up and to the right."
+    left: str = ""
+    """Its omissions, in words."""
 
 
 @dataclass(frozen=True)
@@ -268,6 +272,8 @@ class Again:
     """Scenarios that a reader can change and run again in the page: label and TOML text of each."""
 
     scenarios: tuple[tuple[str, str], ...]
+    left: str = ""
+    """Its omissions, in words."""
 
 
 Block = Table | Lines | Heat | Clouds | Density | Timeline | Text | Again

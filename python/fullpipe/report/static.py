@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import groupby
-from textwrap import wrap
+from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -23,7 +23,7 @@ from matplotlib.ticker import (
 from fullpipe.report import hexagons
 from fullpipe.report.colors import COLORS, DASHES, heat, own_looks, shaded
 from fullpipe.report.model import Clouds, Density, Heat, Lines, Table, Timeline
-from fullpipe.report.static_time import in_lines, over_time
+from fullpipe.report.static_time import in_lines, over_time, say
 from fullpipe.report.svg import areas
 from fullpipe.results import disk
 from fullpipe.view.colors import styles, width
@@ -121,18 +121,23 @@ def pictures(report: Report) -> Iterator[tuple[str, str, Figure]]:
                     case Lines():
                         figure, axes = _figure(1, 2.6)
                         draw_lines(axes[0], block)
+                        say(figure, block.note)
                         yield section.title, block.title, figure
                     case Clouds():
                         figure, axes = _figure(1, 3.2)
                         _clouds(axes[0], block)
+                        say(figure, block.left)
                         yield section.title, block.title, figure
                     case Density():
                         figure, axes = _figure(1, 3.4)
                         hexagons.paint(axes[0], block)
                         yield section.title, block.title, figure
                     case Timeline():
-                        for run in block.runs[:_MOST_TIMELINES]:
-                            yield section.title, f"over time {run.label}", over_time(run)
+                        shown, count = block.runs[:_MOST_TIMELINES], len(block.runs)
+                        for number, run in enumerate(shown, 1):
+                            which = f"run {number} of {count}, the first {len(shown)} are drawn"
+                            figure = over_time(run, which if count > len(shown) else "")
+                            yield section.title, f"over time {run.label}", figure
                     case _:
                         pass
 
@@ -244,14 +249,14 @@ def draw_maps(figure: Figure, blocks: Sequence[Heat], larger: float = 1.0) -> No
         panel.set_xticks(range(len(block.columns)), [in_lines(each) for each in block.columns])
         panel.set_yticks(range(len(block.rows)), [in_lines(each) for each in block.rows])
         panel.set_title(
-            block.title + (f", {block.unit}" if block.unit else ""),
+            fill(block.title + (f", {block.unit}" if block.unit else ""), int(120 / columns)),
             loc="left",
             fontsize=7.5,
-            wrap=True,
         )
         panel.set_xlabel(block.column_key)
         panel.set_ylabel(block.row_key)
         panel.tick_params(length=0)
+    say(figure, blocks[0].note)
     for panel in panels[len(blocks) :]:
         panel.set_axis_off()
 
@@ -270,13 +275,19 @@ _PAGE = (8.27, 11.69)  # A4
 
 
 def _text_pages(report: Report) -> Iterator[Figure]:
-    lines = [*wrap(report.about, 100), "", *(f"{name}: {text}" for name, text in report.facts), ""]
+    lines = [*wrap(report.about, 100), ""]
+    for name, text in report.facts:
+        lines += wrap(f"{name}: {text}", 100, subsequent_indent="   ")
+    lines += [""]
     lines += [
         line
         for finding in report.findings
         for line in wrap(f"– {finding.text}", 100, subsequent_indent="   ")
     ]
     lines += ["", *wrap(report.findings_note, 100)]
+    for section in report.sections:
+        if section.note:
+            lines += ["", *wrap(f"{section.title}: {section.note}", 100)]
     for start in range(0, len(lines), 60):
         figure = Figure(figsize=_PAGE)
         if start == 0:

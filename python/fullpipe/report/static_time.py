@@ -16,6 +16,7 @@ from fullpipe.report.colors import COLORS, DASHES, DROPS, MARKS, Look, shaded
 from fullpipe.report.panels import drawn
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.tracks import column, rows_of
+from fullpipe.view.axes import GREY
 from fullpipe.view.colors import Style, styles, width
 from fullpipe.view.figure import Picture
 from fullpipe.view.states import colors as state_colors
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from fullpipe.report.model import Panel, Recorded, Stay, Values
+    from fullpipe.report.model import Panel, Recorded, Source, Stay, Values
     from fullpipe.report.panels.drawn import Row, Shown
 
 SLIDE = (10.667, 6.0)
@@ -60,8 +61,13 @@ _STYLES: dict[str, dict[str, Any]] = {
 """Looks of lines; the width is a part of `lines.linewidth`, which is larger on slides."""
 
 
-def over_time(run: Recorded) -> Figure:
-    """Draws the panels that a page shows at first, below each other, without those over another quantity."""
+def over_time(run: Recorded, which: str = "") -> Figure:
+    """Draws the panels that a page shows at first, below each other, without those over another quantity.
+
+    Args:
+        run: The run.
+        which: Its number among several, in words, for the title.
+    """
     runs = drawn.shown([run])
     there = {name for each in runs[0].sources for name in each.tracks}
     panels = [
@@ -71,7 +77,9 @@ def over_time(run: Recorded) -> Figure:
     ]
     figure = Figure(layout="constrained")
     _stack_panels(figure, runs, panels, _WIDTH)
-    figure.suptitle(fill(run.label, _TITLE), x=0.01, ha="left", fontsize=8.5, weight="bold")
+    say(figure, *(run.notes.get(each.key, "") for each in panels))
+    title = f"{run.label} ({which})" if which else run.label
+    figure.suptitle(fill(title, _TITLE), x=0.01, ha="left", fontsize=8.5, weight="bold")
     return figure
 
 
@@ -82,6 +90,7 @@ def stacked(runs: Sequence[Shown], panels: Sequence[Panel], title: str) -> Pictu
         panels = [_plain(each) for each in panels]
     with rc_context({"text.parse_math": False}):
         _stack_panels(figure, runs, panels, _SCREEN, _TALLER)
+        say(figure, *(run.run.notes.get(each.key, "") for each in panels for run in runs))
     figure.suptitle(fill(title, _TITLE), x=0.01, ha="left", weight="bold")
     return figure
 
@@ -93,17 +102,19 @@ def _stack_panels(
     width: float,
     taller: float = 1.0,
 ) -> None:
-    heights = [taller * _height(each, runs) for each in panels]
+    parts = [part for panel in panels for part in _by_run(panel, runs)]
+    heights = [taller * _height(panel, those) for panel, those in parts]
     figure.set_size_inches(width, sum(heights) + 0.4)
-    if not panels:
+    if not parts:
         return
-    over_time = [number for number, each in enumerate(panels) if each.view != "phase"]
-    grid = figure.add_gridspec(len(panels), 1, height_ratios=heights)
-    axes = [figure.add_subplot(grid[number]) for number in range(len(panels))]
-    for number, (axis, panel) in enumerate(zip(axes, panels, strict=True)):
+    over_time = [number for number, (each, _) in enumerate(parts) if each.view != "phase"]
+    grid = figure.add_gridspec(len(parts), 1, height_ratios=heights)
+    axes = [figure.add_subplot(grid[number]) for number in range(len(parts))]
+    own = _styles(runs)
+    for number, (axis, (panel, those)) in enumerate(zip(axes, parts, strict=True)):
         if number in over_time[1:]:
             axis.sharex(axes[over_time[0]])
-        _draw(axis, panel, runs)
+        _draw(axis, panel, those, own)
         if number in over_time[:-1]:
             axis.tick_params(labelbottom=False)
     if over_time:
@@ -128,18 +139,38 @@ def _plain(panel: Panel) -> Panel:
 def one_panel(runs: Sequence[Shown], panel: Panel) -> Figure:
     """Draws one panel in the format 16:9, with the runs over each other."""
     figure = Figure(figsize=SLIDE, layout="constrained")
-    parts = _by_flow(panel, runs)
+    parts = [(each, those) for each, some in _by_run(panel, runs) for those in _by_flow(each, some)]
     axes = figure.subplots(len(parts), 1, sharex=True, squeeze=False)[:, 0]
     own = _styles(runs)
-    for number, (axis, part) in enumerate(zip(axes, parts, strict=True)):
-        _draw(axis, _plain(panel) if len(runs) > 1 else panel, part, own)
-        if number:
+    for number, (axis, (each, those)) in enumerate(zip(axes, parts, strict=True)):
+        _draw(axis, _plain(each) if len(runs) > 1 else each, those, own)
+        if number and panel.view != "stack":
             axis.set_title("", loc="left")
     if panel.view != "phase":
         axes[-1].set_xlabel("time, s")
+    say(figure, *(run.run.notes.get(panel.key, "") for run in runs))
     for axis in axes:
         _fit_legend(figure, axis)
     return figure
+
+
+def say(figure: Figure, *notes: str) -> None:
+    """Writes the omissions of charts below them."""
+    if text := " ".join(filter(None, dict.fromkeys(notes))):
+        wide = int(14 * figure.get_figwidth() * 7 / max(rcParams["font.size"] - 1, 7))
+        size = max(rcParams["font.size"] - 1, 7)
+        figure.supxlabel(fill(text, wide), x=0.01, ha="left", fontsize=size, color=GREY)
+
+
+def _by_run(panel: Panel, runs: Sequence[Shown]) -> list[tuple[Panel, Sequence[Shown]]]:
+    """Returns a panel with its runs: one for each run of areas, since those of several runs are no stack."""
+    if panel.view != "stack" or len(runs) < 2:
+        return [(panel, runs)]
+    return [
+        (replace(panel, title=f"{panel.title}: {run.run.label}"), [run])
+        for run in runs
+        if any(panel.curves[0].column in each.tracks for each in run.sources)
+    ]
 
 
 def _by_flow(panel: Panel, runs: Sequence[Shown]) -> list[Sequence[Shown]]:
@@ -241,12 +272,19 @@ def _curves(axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Styl
         if line.source.name in flows and line.curve.style in ("", "points"):
             size = "markersize" if line.curve.style else "linewidth"
             look[size] *= width(flows.index(line.source.name), len(flows))
-        axis.plot(line.x, line.y, **look, label=in_lines(line.label))
+        axis.plot(line.x, line.y, **look, label=in_lines(_told(line.label, line.source)))
     if not _is_of_packets(panel) or not panel.curves[0].column.startswith("packet_sent"):
         axis.set_ylim(bottom=0)
     _ticks(axis, panel, runs, own)
     patches = [Patch(color=color, alpha=2 * _PALE, label=word) for word, color in words.items()]
     _legend(axis, [*axis.get_legend_handles_labels()[0], *patches])
+
+
+def _told(label: str, source: Source) -> str:
+    """Returns the label of a source's line with its algorithm, unless its name has it."""
+    if not source.algorithm or source.algorithm in source.name:
+        return label
+    return label.replace(source.name, f"{source.name} ({source.algorithm})", 1)
 
 
 def _look(panel: Panel, line: drawn.Drawn) -> str:
@@ -262,21 +300,19 @@ def _reference(order: int) -> Style:
 
 
 def _stack(axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Style]) -> None:
-    """Draws areas on top of each other, those of each run from zero."""
+    """Draws areas of one run on top of each other."""
     lines = list(drawn.lines(panel, runs))
-    for order in sorted({each.order for each in lines}):
-        those = [each for each in lines if each.order == order]
-        times = np.unique(np.concatenate([each.x for each in those]))
-        below = np.zeros(len(times))
-        for line in those:
-            style = own.get(line.source.name, _reference(order))
-            above = below + np.interp(times, line.x, line.y)
-            alpha = 0.6 if style.line == "-" else 0.35  # as on the page
-            look: dict[str, Any] = {"facecolor": style.color, "alpha": alpha / (1 + (order > 0))}
-            axis.fill_between(times, below, above, **look, linewidth=0, label=in_lines(line.label))
-            if len(runs) > 1:
-                axis.plot(times, above, color=style.color, linestyle=style.line, linewidth=0.8)
-            below = above
+    times = np.unique(np.concatenate([each.x for each in lines]))
+    below = np.zeros(len(times))
+    for line in lines:
+        style = own.get(line.source.name, _reference(0))
+        above = below + np.interp(times, line.x, line.y)
+        alpha = 0.6 if style.line == "-" else 0.35  # as on the page
+        look: dict[str, Any] = {"facecolor": style.color, "alpha": alpha}
+        axis.fill_between(
+            times, below, above, **look, linewidth=0, label=in_lines(_told(line.label, line.source))
+        )
+        below = above
     axis.set_ylim(bottom=0)
     _legend(axis)
 
@@ -387,7 +423,7 @@ def _phase(axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Style
         label = f"{second.name} over {first.name}" if drawn.is_pair(panel) else first.name
         look: dict[str, Any] = {"color": own[first.name].color, "alpha": 0.7}
         mark = _MARKS[order[first.name] % len(_MARKS)]
-        axis.plot(x, y, mark, **look, label=in_lines(label))
+        axis.plot(x, y, mark, **look, label=in_lines(_told(label, first)))
         axis.plot(x, y, color=look["color"], alpha=0.12, linewidth=0.8)
         named.append((first.name, second.name))
     axis.set_ylim(bottom=0)

@@ -71,7 +71,7 @@ def clouds(block: Clouds) -> str:
     return (
         f'<svg class="clouds" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{title}">{"".join(parts)}</svg>'
         f'<ul class="legend">{_legend(block)}</ul>'
-        f'<p class="note">{escape(block.note)}</p>'
+        f'<p class="note">{escape(" ".join(filter(None, (block.note, block.left))))}</p>'
     )
 
 

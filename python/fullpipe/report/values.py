@@ -14,6 +14,7 @@ from fullpipe.results.scenario import Tables
 from fullpipe.results.words import short
 from fullpipe.stats import Interval, columns_asked, columns_shown, is_shown, mean, quantity
 from fullpipe.stats.quantity import rank
+from fullpipe.view.left import left_out
 from fullpipe.view.path import links_of_acks
 from fullpipe.view.table import flow_name
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from fullpipe.stats import Quantity
 
 _MOST_FLOWS = 7
-_MOST_LINKS = 3
+_MOST_LINKS = 8
 _MEASURED_KIND = "bulk"
 ALL = "all flows"
 """Label of what belongs to a run as a whole."""
@@ -120,22 +121,35 @@ def measures(results: Results, asked: Sequence[str] = ()) -> Measures:
 def run_metrics(results: Results) -> list[str]:
     """Returns the columns that belong to a run, not to a flow."""
     several = results.rows["flow_index"].max() != 0 and _alike(results)
-    named = [name.split(".")[1] for name in results.rows.columns if name.startswith("link.")]
-    links = list(dict.fromkeys(named))
+    links = _links(results)
+    acks: set[str] = set()
     if complete := [each.scenario for each in results.points.values() if each.scenario]:
-        # The share of a link that ACKs use is neither better nor worse.
         acks = set.intersection(*map(links_of_acks, dict.fromkeys(complete)))
-        links = [name for name in links if name not in acks]
+    by_flow = _known(results.rows, "queue_delay_s.p95")
     shown = ["jain"] if several and _known(results.rows, "jain") else []
-    shown += [
-        f"link.{link}.{name}"
-        for link in links[:_MOST_LINKS]
-        for name in columns_shown("report", links=True)
+    for link in links[:_MOST_LINKS]:
+        # Delays of data by flow are more informative. The share of a link that ACKs use is neither better nor worse.
+        shown += [
+            f"link.{link}.{name}"
+            for name in columns_shown("report", links=True)
+            if ("queue_delay" in name) == (link in acks) or not (by_flow or link in acks)
+        ]
+    return [name for name in shown if _known(results.rows, name)]
+
+
+def _links(results: Results) -> list[str]:
+    named = [
+        name.removeprefix("link.").removesuffix(".utilization")
+        for name in results.rows.columns
+        if name.startswith("link.") and name.endswith(".utilization")
     ]
-    shown = [name for name in shown if _known(results.rows, name)]
-    if _known(results.rows, "queue_delay_s.p95"):  # the delays by flow are more informative
-        shown = [name for name in shown if "queue_delay" not in name]
-    return shown
+    return list(dict.fromkeys(named))
+
+
+def links_left(results: Results) -> str:
+    """Returns which links the usual metrics leave out, in words; empty if none."""
+    links = _links(results)
+    return left_out(links[_MOST_LINKS:], len(links))
 
 
 def _alike(results: Results) -> bool:

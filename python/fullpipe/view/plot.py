@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -94,16 +95,24 @@ def picture(run: RunData) -> Picture:
 def _bdp(run: RunData) -> list[tuple[float, float]]:
     """Returns the times at which the BDP of the path changes, with its bytes from then on.
 
-    Empty if keys of the path change, or data cross several links.
+    Empty if keys of the path change, data cross several links, or the delay follows a trace.
     """
     scenario = run.scenario
     data = {link["name"] for link in run.link_metrics} - links_of_acks(scenario.to_toml())
-    if len(data) != 1 or scenario.changes or not scenario.rtt_s:
+    if len(data) != 1 or scenario.changes or not scenario.rtt_s or _is_traced(run):
         return []
     return [(time, rate * scenario.rtt_s / 8) for time, rate in scenario.rate_over_time(BINS)]
 
 
+def _is_traced(run: RunData) -> bool:
+    """Returns whether the propagation delay follows a trace: `path.rtt` is then not the path's."""
+    path = tomllib.loads(run.scenario.to_toml())["path"]
+    return any(path.get(key, "off") != "off" for key in ("delay_trace", "reverse_delay_trace"))
+
+
 def _bdp_told(run: RunData) -> str:
+    if _is_traced(run):
+        return "; no BDP, since the delay follows a trace"
     return ", BDP of the path (dotted)" if _bdp(run) else ""
 
 
@@ -112,7 +121,7 @@ def _explain(figure: Picture, run: RunData, few: bool) -> None:
     parts = []
     if few:
         parts.append(
-            "Lines are means of neighboring samples; pale bands have their least and greatest values."
+            "Lines are means of neighboring samples, in a shade from their least to their greatest value."
         )
     if run.scenario.changes:
         parts.append("Dotted upright lines: changes of the path.")
@@ -186,7 +195,10 @@ def _dress(figure: Picture, panels: _Panels, run: RunData, few: bool, size: str)
     _title(figure, run)
     whose = "" if few else ": median, and 10 % to 90 % of the flows"
     titles = {
-        panels.window: (f"cwnd, inflight (pale){_bdp_told(run)}" if few else f"cwnd{whose}", size),
+        panels.window: (
+            f"cwnd, inflight (thin and pale){_bdp_told(run)}" if few else f"cwnd{whose}",
+            size,
+        ),
         panels.rate: (f"delivery rate{whose}", "Mbit/s"),
         panels.rtt: (f"round-trip time{whose}", "ms"),
     }

@@ -9,6 +9,7 @@ import polars as pl
 
 from fullpipe.view.axes import ABOVE, GREY, draw_line, numbers
 from fullpipe.view.colors import DROPS, MARKS
+from fullpipe.view.left import left_out
 from fullpipe.view.path import links_of_acks
 
 if TYPE_CHECKING:
@@ -34,7 +35,13 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
         for link in run.link_metrics
         if link["name"] not in acks or (link["queue_delay_s"]["mean"] or 0.0) >= NOTABLE_S
     ]
+    idle = [link["name"] for link in run.link_metrics if link not in links]
     longest = sorted(links, key=lambda link: link["queue_delay_s"]["mean"] or 0.0)[-len(_QUEUES) :]
+    count = len(run.link_metrics)
+    left = (
+        left_out([link["name"] for link in links if link not in longest], count),
+        left_out(idle, count, "ACKs do not wait there"),
+    )
     # In the scenario's order.
     for link, (color, style) in zip(
         [link for link in links if link in longest], _QUEUES, strict=False
@@ -74,7 +81,9 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
     )
     it = "" if len(run.link_metrics) == 1 else " at any link"
     panel.set_title(
-        f"queueing delay {whose}; ticks: packets {befell}{it}", loc="left", fontsize="medium"
+        "\n".join([f"queueing delay {whose}; ticks: packets {befell}{it}", *filter(None, left)]),
+        loc="left",
+        fontsize="medium",
     )
 
 

@@ -15,6 +15,7 @@ from fullpipe.report.model import Line, Lines, Section
 from fullpipe.report.values import ALL, is_of_run, mean_of, several_have, titled
 from fullpipe.results.overlay import factors
 from fullpipe.results.words import short
+from fullpipe.view.left import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -81,8 +82,7 @@ def _chart(
     log = is_geometric(list(positions.values()))
     unit = f", {axis.unit}" if axis.unit else ""
     whose = ", ".join(dict.fromkeys(group.contender for group in groups)) if several else ""
-    left = len(lines) - len(shown)
-    note = f"The first {len(shown)} of {len(lines)} lines." if left else ""
+    note = left_out(list(lines)[_MOST_LINES:], len(lines))
     also = f", with {' and '.join(map(short, others))} in step" if others else ""
     title = f"{metric.words[0].upper()}{metric.words[1:]} over {short(axis.key)}"
     return Lines(

@@ -11,6 +11,7 @@ from fullpipe.report.model import Heat, Section
 from fullpipe.report.values import several_have
 from fullpipe.results.overlay import factors
 from fullpipe.results.words import short
+from fullpipe.view.left import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _MOST_VALUES = 24
 _FEW_VALUES = 4
-_MOST_CONTENDERS = 6
+_MOST_CONTENDERS = 24
 _LEAST_FILLED = 0.5
 
 
@@ -35,16 +36,18 @@ def section(results: Results, groups: Sequence[Group], measures: Measures) -> Se
     compared, numbers = factors(results.axes, results.points)
     over = numbers if len(numbers) > 1 else [] if numbers else compared
     known = {axis.key: axis for axis in results.axes}
-    axes = [
+    varied = [
         axis
         for factor in over
         for axis in [known[factor[0]]]
-        if not axis.is_cc and 1 < len(axis.values) <= _MOST_VALUES
+        if not axis.is_cc and len(axis.values) > 1
     ]
+    axes = [axis for axis in varied if len(axis.values) <= _MOST_VALUES]
+    long = [axis for axis in varied if axis not in axes]
     wanted = measures.at("maps")
     if len(axes) >= 2:
         blocks = [heat for metric in wanted for heat in _over_two(groups, metric, *axes[:2])]
-        rest = [short(axis.key) for axis in axes[2:]]
+        rest = [short(axis.key) for axis in [*axes[2:], *long]]
         note = (
             f"Mean over the seeds, and over all values of {', '.join(rest)}."
             if rest
@@ -53,9 +56,13 @@ def section(results: Results, groups: Sequence[Group], measures: Measures) -> Se
     elif axes and len(axes[0].values) > _FEW_VALUES and len({each.named for each in groups}) > 1:
         blocks = [heat for metric in wanted for heat in _over_contenders(groups, metric, axes[0])]
         note = "Mean over the seeds."
+    elif long and len(varied) > 1:
+        blocks = []
+        keys = " and ".join(short(axis.key) for axis in long)
+        note = f"No maps: a map has room for {_MOST_VALUES} values, and not for those of {keys}."
     else:
         return None
-    return Section("Maps", blocks, note) if blocks else None
+    return Section("Maps", blocks, note) if blocks or long else None
 
 
 def _over_two(groups: Sequence[Group], metric: Quantity, first: Axis, second: Axis) -> list[Block]:
@@ -65,13 +72,17 @@ def _over_two(groups: Sequence[Group], metric: Quantity, first: Axis, second: Ax
         where = group.settings[first.key], group.settings[second.key]
         label = group.label_of(metric.column, swept=swept)
         cells[label if first.is_number else group.named][where] += group.of(metric.column)
-    found = {
-        contender: _grid(those, first.values, second.values)
-        for contender, those in list(cells.items())[:_MOST_CONTENDERS]
+    grids = {
+        contender: _grid(those, first.values, second.values) for contender, those in cells.items()
     }
-    found = {
-        name: grid for name, grid in found.items() if np.isfinite(grid).mean() >= _LEAST_FILLED
+    grids = {name: grid for name, grid in grids.items() if np.isfinite(grid).any()}
+    filled = {
+        name: grid for name, grid in grids.items() if np.isfinite(grid).mean() >= _LEAST_FILLED
     }
+    found = dict(list(filled.items())[:_MOST_CONTENDERS])
+    empty = [name for name in grids if name not in filled]
+    note = left_out(empty, len(grids), "less than half of the settings have a value")
+    more = left_out(list(filled)[_MOST_CONTENDERS:], len(grids))
     return _maps(
         {
             f"{metric.words}, {name}" if len(cells) > 1 else metric.words: grid
@@ -80,6 +91,7 @@ def _over_two(groups: Sequence[Group], metric: Quantity, first: Axis, second: Ax
         metric,
         (short(first.key), first.values),
         (short(second.key), second.values),
+        " ".join(filter(None, (note, more))),
     )
 
 
@@ -115,6 +127,7 @@ def _maps(
     metric: Quantity,
     rows: tuple[str, Sequence[str]],
     columns: tuple[str, Sequence[str]],
+    note: str = "",
 ) -> list[Block]:
     known = (
         np.concatenate([grid[np.isfinite(grid)] for grid in grids.values()])
@@ -136,6 +149,7 @@ def _maps(
             least,
             most,
             metric.column,
+            note,
         )
         for title, grid in grids.items()
     ]

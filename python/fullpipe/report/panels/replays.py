@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fullpipe.explore import runs_in_pages
 from fullpipe.report.model import Again, Code, Number, Section, Table, Text
 from fullpipe.results.words import spans
+from fullpipe.view.left import left_out
 
 if TYPE_CHECKING:
     from fullpipe.report.model import Block, Cell
@@ -32,8 +33,10 @@ def section(results: Results) -> Section:
     seeded = ("seeds", "command that replays the first seed")
     columns = ("point", "description", *(("command",) if measured else seeded))
     blocks: list[Block] = [Table("Commands", columns, rows)]
-    if again := _again(results):
-        blocks.append(Again(again))
+    again, left = _again(results)
+    if again:
+        names = [f"point {number}" for number in left]
+        blocks.append(Again(again, left_out(names, len(again) + len(left), "for the page's size")))
     blocks += [Text(name, text) for name, text in results.scenarios.items()]
     if measured:
         return Section(
@@ -45,16 +48,23 @@ def section(results: Results) -> Section:
     return Section("Scenarios and seeds", blocks, note)
 
 
-def _again(results: Results) -> tuple[tuple[str, str], ...]:
-    """Returns label and text of each point's scenario that the simulator in a page can run, up to a total size."""
-    found, size = [], 0
+def _again(results: Results) -> tuple[tuple[tuple[str, str], ...], list[int]]:
+    """Returns label and text of each point's scenario that the simulator in a page can run, up to a total size.
+
+    Also returns the numbers of the points behind that size.
+    """
+    found: list[tuple[str, str]] = []
+    left: list[int] = []
+    size = 0
     for point in results.points.values():
+        if not point.scenario or point.measured:
+            continue
         size += len(point.scenario)
         if size > _MOST_TEXT:
-            break
-        if point.scenario and not point.measured and runs_in_pages(point.scenario):
+            left.append(point.number)
+        elif runs_in_pages(point.scenario):
             found.append((_label(point) or results.title, point.scenario))
-    return tuple(found)
+    return tuple(found), left
 
 
 def _label(point: Point) -> str:

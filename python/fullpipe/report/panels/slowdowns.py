@@ -15,6 +15,7 @@ from fullpipe.report.colors import COLORS
 from fullpipe.report.model import Line, Lines, Number, Section, Table
 from fullpipe.results.words import short
 from fullpipe.stats import mean
+from fullpipe.view.left import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,20 +89,27 @@ def _chart(groups: Sequence[Group], decades: Sequence[int]) -> Lines:
     whose = "" if others else first.contender
     title = ", ".join(part for part in (whose, first.place) if part) or "Mean slowdown"
     known = [line for line in lines if not np.isnan(line.y).all()]
+    left = [group.contender for group in groups[_MOST_CONTENDERS:]] if others else []
     return Lines(
         title,
-        "flow size, kB: from this value to ten times this value",
+        "flow size, kB",
         "slowdown",
         known,
+        stepped=True,
+        note=left_out(left, len(groups)),
         log_x=True,
         log_y=True,
     )
 
 
 def _line(label: str, group: Group, what: str, decades: Sequence[int], style: int) -> Line:
-    found = [_mean(group.of(f"slowdown.decades.{decade}.{what}")) for decade in decades]
-    value, low, high = (np.array(each) for each in zip(*found, strict=True))
-    x = np.array(decades) / 1e3
+    """Returns a step for each decade of sizes: its value holds from its first size to that of the next."""
+    every = [decades[0]]
+    while every[-1] <= decades[-1]:
+        every.append(every[-1] * 10)
+    found = [_mean(group.of(f"slowdown.decades.{decade}.{what}")) for decade in every[:-1]]
+    value, low, high = (np.array([*each, each[-1]]) for each in zip(*found, strict=True))
+    x = np.array(every) / 1e3
     if what.startswith("flows.") and np.isfinite(low).any():
         return Line(label, x, value, low, high, style)
     return Line(label, x, value, style=style)

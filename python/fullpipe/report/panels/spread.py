@@ -10,6 +10,7 @@ import numpy as np
 from fullpipe.report.model import Cloud, Clouds, Line, Lines, Section
 from fullpipe.report.values import titled
 from fullpipe.stats import cdf, ellipse, quantity
+from fullpipe.view.left import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 _LEAST_RUNS = 3
 _MOST_LINES = 7
 _MOST_CLOUDS = 6
+_MOST_IN_CLOUDS = 24
 _MOST_PLACES = 3
+_LINES = "Each line is the share of runs up to a value; the shade is the 95 % band of the whole line (Kolmogorov)."
 
 
 def section(groups: Sequence[Group], measures: Measures) -> Section | None:
@@ -38,6 +41,8 @@ def section(groups: Sequence[Group], measures: Measures) -> Section | None:
     places = _by_scene(some)
     if not some:
         return None
+    few = [group for group in groups if group not in some and group.values]
+    note = [left_out(_names(few), len(groups), f"fewer than {_LEAST_RUNS} runs")]
     blocks: list[Block] = []
     if len(places) <= _MOST_PLACES:
         blocks = [
@@ -46,13 +51,35 @@ def section(groups: Sequence[Group], measures: Measures) -> Section | None:
             for metric in measures.at("spread")
             for chart in _charts(scene, those, metric)
         ]
-    note = "Each line is the share of runs up to a value; the shade is the 95 % band of the whole line (Kolmogorov)."
+        alike = [
+            metric
+            for metric in measures.at("spread")
+            if any(group.of(metric.column) for group in some)
+            and not any(_spreads(those, metric) for those in places.values())
+        ]
+        words = [metric.words for metric in alike]
+        note.insert(
+            0, left_out(words, len(measures.at("spread")), "the runs of each do not differ")
+        )
+    else:
+        note.insert(
+            0,
+            f"No shares of runs: there are {len(places)} settings, and charts of at most {_MOST_PLACES}.",
+        )
+    if blocks:
+        note.insert(0, _LINES)
     clouds = _clouds(some)
-    return (
-        Section("Distributions", [*blocks, *clouds], note if blocks else "")
-        if blocks or clouds
-        else None
-    )
+    told = " ".join(filter(None, note))
+    return Section("Distributions", [*blocks, *clouds], told) if blocks or clouds else None
+
+
+def _names(groups: Sequence[Group]) -> list[str]:
+    return [", ".join(filter(None, (group.label, group.scene))) for group in groups]
+
+
+def _spreads(groups: Sequence[Group], metric: Quantity) -> bool:
+    """Returns whether the runs of any contender differ."""
+    return any(np.ptp(group.of(metric.column)) > 0 for group in groups if group.of(metric.column))
 
 
 def _by_scene(groups: Sequence[Group]) -> dict[str, list[Group]]:
@@ -63,19 +90,23 @@ def _by_scene(groups: Sequence[Group]) -> dict[str, list[Group]]:
 
 
 def _charts(scene: str, groups: Sequence[Group], metric: Quantity) -> Iterator[Lines]:
-    """Yields a chart of all contenders; of many, one for each kind of application and flow."""
+    """Yields charts of all contenders, each of at most seven lines and, with many, of one kind of application."""
     known = [group for group in groups if group.of(metric.column)]
     parts: dict[object, list[Group]] = defaultdict(list)
     for group in known:
         parts[(group.role, group.kind) if len(known) > _MOST_LINES else group.kind].append(group)
     for part in parts.values():
         swept = len({group.contender for group in part}) > 1
-        lines = [_line(group, group.label_of(metric.column, swept=swept), metric) for group in part]
-        whose = ", ".join(dict.fromkeys(group.contender for group in part))
-        if len(lines) <= _MOST_LINES and any(np.ptp(line.x[1:]) > 0 for line in lines):
-            title = "; ".join(
-                filter(None, (titled(metric), scene, whose if len(parts) > 1 else ""))
-            )
+        if not _spreads(part, metric):
+            continue
+        for first in range(0, len(part), _MOST_LINES):
+            some = part[first : first + _MOST_LINES]
+            whose = ", ".join(dict.fromkeys(group.contender for group in some))
+            several = len(parts) > 1 or len(part) > len(some)
+            title = "; ".join(filter(None, (titled(metric), scene, whose if several else "")))
+            lines = [
+                _line(group, group.label_of(metric.column, swept=swept), metric) for group in some
+            ]
             yield Lines(title, titled(metric), "share of runs", lines, stepped=True)
 
 
@@ -93,30 +124,34 @@ def _clouds(groups: Sequence[Group]) -> list[Block]:
     assert delay is not None
     assert rate is not None
     places: dict[str, list[Cloud]] = defaultdict(list)
+    left: dict[str, list[str]] = defaultdict(list)
     for group in groups:
         place = _place(group)
         x, y = (group.values.get(each.column, {}) for each in (delay, rate))
         seeds = sorted(x.keys() & y.keys())
-        if len(seeds) >= _LEAST_RUNS and len(places[place]) < _MOST_LINES:
+        label = group.contender if "case" in group.settings else group.label
+        if len(seeds) < _LEAST_RUNS or len(places[place]) == _MOST_IN_CLOUDS:
+            left[place].append(label)
+        else:
             xs, ys = (
                 [x[seed] * delay.scale for seed in seeds],
                 [y[seed] * rate.scale for seed in seeds],
             )
-            label = group.contender if "case" in group.settings else group.label
             places[place].append(Cloud(label, xs, ys, ellipse(xs, ys), group.algorithm))
-    shown = list(places.items())[:_MOST_CLOUDS]
-    more = len(places) - len(shown)
+    drawn = {place: clouds for place, clouds in places.items() if clouds}
+    shown = list(drawn.items())[:_MOST_CLOUDS]
+    which = f" (setting {{}} of {len(drawn)}, the first {len(shown)} are drawn)"
     return [
         Clouds(
             "Throughput and delay"
             + (f", {place}" if place else "")
-            + (f" (the first of {len(places)} settings)" if more and number == 0 else ""),
+            + (which.format(number) if len(drawn) > len(shown) else ""),
             titled(delay),
             titled(rate),
             clouds,
+            left=left_out(left[place], len(clouds) + len(left[place])),
         )
-        for number, (place, clouds) in enumerate(shown)
-        if clouds
+        for number, (place, clouds) in enumerate(shown, 1)
     ]
 
 

@@ -12,7 +12,14 @@ import polars as pl
 
 from fullpipe.report.model import Recorded, Section, Source, Timeline, Track
 from fullpipe.report.panels.packets import near
-from fullpipe.report.panels.tracks import MOST_FLOWS, column, longest_queue, sources
+from fullpipe.report.panels.tracks import (
+    MOST_FLOWS,
+    MOST_SPANS,
+    column,
+    links_left,
+    longest_queue,
+    sources,
+)
 from fullpipe.report.why_words import MOST_NAMES, listed
 from fullpipe.results import read_parquet
 from fullpipe.results.scenario import Tables
@@ -20,6 +27,8 @@ from fullpipe.results.words import ONLY_FLOW
 from fullpipe.stats import fairness, jain_over_time, rates_per_window
 from fullpipe.stats.fairness import WINDOW_S
 from fullpipe.stats.words import digits
+from fullpipe.view.left import left_out
+from fullpipe.view.path import links_of_acks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,6 +86,7 @@ def _recorded(results: Results, series: Series, label: str) -> Recorded:
     algorithms = dict(results.rows.filter(*those).select("flow", "cc").iter_rows())
     end_s = float(flows["time"].max() or 0.0)  # type: ignore[arg-type]
     measure_from_s, changes = _of_scenario(series.point, results)
+    notes = _which_queue(series) | _left(series, [str(name) for name in names])
     fair = _of_one_kind(names, algorithms, series, results)
     jain, note = _jain(flows, fair, end_s) if len(fair) >= 2 else (None, "")
     if jain and len(fair) < len(names):
@@ -91,7 +101,7 @@ def _recorded(results: Results, series: Series, label: str) -> Recorded:
         partial(_sources, series, algorithms, jain),
         measure_from_s,
         changes,
-        {**({"jain": note} if note else {}), **_which_queue(series)},
+        {**({"jain": note} if note else {}), **notes},
         near(read_parquet(series.files["packets"], columns=["time", "kind", "fate"]))
         if "packets" in series.files
         else None,
@@ -125,6 +135,34 @@ def _which_queue(series: Series) -> dict[str, str]:
     if links["link"].n_unique() < 2:
         return {}
     return {"share": f"At {longest_queue(links)}, which has the longest queue on average."}
+
+
+def _left(series: Series, names: Sequence[str]) -> dict[str, str]:
+    """Returns the notes of the panels that leave out flows, links or answers, by the panel's key."""
+    found = {}
+    if flows := left_out(names[MOST_FLOWS:], len(names)):
+        found = dict.fromkeys(("rate", "rtt", "cwnd", "states", "limits"), flows)
+    if "links" in series.files:
+        links = read_parquet(series.files["links"], columns=["link", "sojourn", "drops"])
+        point = series.point
+        acks = links_of_acks(point.scenario) if point.scenario and not point.measured else set()
+        left = links_left(links, acks)
+        told = [
+            left_out([name for name in left if left[name] == why], links["link"].n_unique(), why)
+            for why in dict.fromkeys(left.values())
+        ]
+        if told:
+            found["queue"] = " ".join(told)
+    if "responses" in series.files:
+        counts = read_parquet(series.files["responses"], columns=["flow"])["flow"].value_counts()
+        long = counts.filter(pl.col("count") > MOST_SPANS)
+        told = [
+            f"{name}: the first {MOST_SPANS:,} of {count:,} requests."
+            for name, count in long.iter_rows()
+        ]
+        if told:
+            found["requests"] = " ".join(told)
+    return found
 
 
 def _sources(series: Series, algorithms: dict[str, str], jain: Source | None) -> list[Source]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fullpipe.results.model import Series
 
 MOST_FLOWS = 7
-MOST_LINKS = 3
+MOST_LINKS = 8
 MOST_SPANS = 2000
 _RATE = ("Mbit/s", 1e-6)
 _TIME = ("ms", 1e3)
@@ -206,10 +206,11 @@ def _links(tables: Mapping[str, pl.DataFrame], of_acks: set[str]) -> Iterator[So
     if "links" not in tables:
         return
     links = tables["links"]
-    for name in list(links["link"].unique().sort())[:MOST_LINKS]:
-        rows = links.filter(pl.col("link") == name)
-        if name in of_acks and not _is_notable(rows):
+    left = links_left(links, of_acks)
+    for name in links["link"].unique().sort():
+        if name in left:
             continue
+        rows = links.filter(pl.col("link") == name)
         time = _values(rows, "time")
         tracks = {
             each: Track(time, _values(rows, each) * column(each).factor)
@@ -219,6 +220,18 @@ def _links(tables: Mapping[str, pl.DataFrame], of_acks: set[str]) -> Iterator[So
             and np.isfinite(_values(rows, each)).any()
         }
         yield Source(str(name), "link", "", tracks)
+
+
+def links_left(links: pl.DataFrame, of_acks: set[str]) -> dict[str, str]:
+    """Maps each link that is not drawn to the reason: there are too many, or ACKs do not wait there."""
+    names = [str(name) for name in links["link"].unique().sort()]
+    idle = [
+        name
+        for name in names
+        if name in of_acks and not _is_notable(links.filter(pl.col("link") == name))
+    ]
+    busy = [name for name in names if name not in idle]
+    return dict.fromkeys(idle, "ACKs do not wait there") | dict.fromkeys(busy[MOST_LINKS:], "")
 
 
 def _is_notable(rows: pl.DataFrame) -> bool:

@@ -227,3 +227,24 @@ def test_what_is_interrupted_resumes_and_has_the_rows_of_one_that_was_not(
     for part in ("alone", "together"):
         kept, whole = (package.Sweep(tmp_path / name / part).frame() for name in ("kept", "whole"))
         assert_frame_equal(kept, whole)
+
+
+def test_a_key_of_flow_0_is_that_of_each_algorithm_alone_and_together(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    path = ["--rate", "5mbit", "--rtt", "20ms", "--duration", "2s", "--repeat", "2"]
+    profile = "flow.0.params.profile=linux"
+    done = fullpipe("compare", "cubic", "bbr3", *path, "--set", profile, "--out", "kept")
+    assert done.returncode == 0, done.stderr
+    texts = {
+        part: [
+            package.Sweep(tmp_path / "kept" / part).scenario(number)
+            for number in range(2 if part == "alone" else 1)
+        ]
+        for part in ("alone", "together")
+    }
+    assert [text.count('profile = "linux"') for text in texts["alone"]] == [1, 1]
+    assert [text.count('profile = "linux"') for text in texts["together"]] == [2]
+    done = fullpipe("compare", "cubic", "bbr3", *path, "--set", "flow.1.ecn=ect0")
+    assert done.returncode == 2
+    assert "flow.1.ecn = ect0: no such flow\n  fix: write flow.0.ecn" in done.stderr

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe._core import __version__
 from fullpipe.batch.spec import SweepSpec
-from fullpipe.errors import DamagedError
+from fullpipe.errors import DamagedError, refusal
 from fullpipe.origin import PATH, TIMES, warm_up, written
 from fullpipe.programs import is_program
 from fullpipe.report import control
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 FILE = "compare.json"
 _MOST_LETTERS = 60
+EACH = "flow.0."
+"""Begin of the keys of each algorithm's flow, alone and together."""
+_OF_FLOW = re.compile(r"flow\.\d+\.\w")
 PARTS = ("alone", "together")
 """The directories of the two data sets."""
 TRANSFERS = {"duration": "600s", "measure_from": "0s"}
@@ -101,7 +104,7 @@ def plan(
     Args:
         algorithms: The names of the algorithms.
         settings: Keys with values that override :data:`PATH` and times; a `path.profile` replaces
-            the whole path.
+            the whole path. `flow.0` is the flow of each algorithm, alone and together.
         repeat: The number of runs of each algorithm, and of all together.
         seed: The seed of the first run.
         size: The bytes that each flow transfers; None for unlimited flows.
@@ -129,6 +132,10 @@ def plan(
     together = written(
         f"{title} together", [{"cc": name, **each} for name in algorithms], times, path
     )
+    for key, value in settings:
+        if _OF_FLOW.match(key) and not key.startswith(EACH):
+            fix = f"write {EACH}{key.split('.', 2)[2]}, which is the flow of each algorithm, alone and together"
+            raise refusal("no such flow", fix, key=key, value=value)
     shorter = warm_up(alone, settings)
     fixed = [*settings, *([shorter] if shorter else [])]
     made = Comparison(
@@ -145,7 +152,7 @@ def plan(
         SweepSpec(
             together,
             "compare",
-            fixed,
+            [each for pair in fixed for each in _for_all(pair, len(algorithms))],
             repeat=repeat,
             seed=seed,
             points=[[]],
@@ -162,6 +169,14 @@ def plan(
     for _, spec in made.specs:
         spec.plan  # noqa: B018  (made here, to be refused here)
     return made
+
+
+def _for_all(pair: tuple[str, str], flows: int) -> Pairs:
+    """Returns a setting of the flow of each algorithm as one for each of several flows."""
+    key, value = pair
+    if not key.startswith(EACH):
+        return [pair]
+    return [(f"flow.{number}.{key.removeprefix(EACH)}", value) for number in range(flows)]
 
 
 def _control(

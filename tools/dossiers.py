@@ -38,7 +38,8 @@ HEAD = """\
 TAIL = """
 **Limits.** Algorithms for data centers (`dctcp`, `swift`), for background traffic (`ledbat`, `ledbat++`, `rledbat`)
 and for media (`c4`, `scream`) are judged by criteria that were written for bulk traffic on the Internet: a "not met"
-is a fact about such a path, not a fault of the algorithm. The bounds are ours where no specification has a number.
+is a fact about such a path, not a fault of the algorithm. Results that come from a part of an algorithm that the
+model leaves out have the words "by the model" in its dossier. The bounds are ours where no specification has a number.
 
 **Repeat.** `.venv/bin/python tools/dossiers.py --seeds {seeds}`.
 """

@@ -436,3 +436,11 @@ def test_an_algorithm_that_a_path_refuses_is_not_evaluated_there(tmp_path: Path)
     found = evaluated("tunnel", "dctcp", tmp_path, axes={"queue": ["codel"]})
     assert found.verdict is Verdict.SKIPPED
     assert found.judged.reason
+
+
+def test_a_miss_of_the_model_is_not_the_algorithm_s(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    done = fullpipe("evaluate", "scream", "--criterion", "rtt-step", "--quick", "--out", "kept")
+    assert done.returncode == 1, done.stderr
+    text = (tmp_path / "kept/dossier/report.md").read_text(encoding="utf-8")
+    assert "not met (by the model)" in text
+    assert "the number is the model's, not the algorithm's" in text

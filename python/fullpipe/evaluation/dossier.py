@@ -65,7 +65,7 @@ def report(
         f"{tested.label}: evaluation",
         f"{summed(outcomes)}. {_repeats(runner)}",
         facts,
-        [Finding(_finding(each)) for each in outcomes if each.verdict is Verdict.MISSED],
+        [Finding(_finding(each, tested)) for each in outcomes if each.verdict is Verdict.MISSED],
         "A criterion is met if every cell is within its bound with its whole interval, and not met if the whole "
         "interval of a cell is beyond it. The intervals are Student's over the seeds, of 95 % for all cells of a "
         "criterion together (Bonferroni). Other criteria are to be argued.",
@@ -130,7 +130,17 @@ def value(estimate: Estimate, quantity: Quantity, *, unit: bool = True) -> str:
     return f"{text} [{digits(estimate.low, _DIGITS)} – {digits(estimate.high, _DIGITS)}]"
 
 
-def _finding(outcome: Outcome) -> str:
+# Criteria by algorithm whose result comes from what the model leaves out, as its page says.
+_OF_THE_MODEL = {
+    "scream": dict.fromkeys(
+        ("rtt-step", "route-change"),
+        "The model does not reset the base delay on a longer path, as the author's code does (draft-ietf-ccwg-"
+        "rfc8298bis-screamv2 §4.5.1): the number is the model's, not the algorithm's.",
+    )
+}
+
+
+def _finding(outcome: Outcome, tested: Contender) -> str:
     criterion, cell = outcome.criterion, outcome.worst
     assert cell is not None
     quantity = shown(criterion)
@@ -138,7 +148,13 @@ def _finding(outcome: Outcome) -> str:
     return (
         f"{_headed(criterion)}: {quantity.words} {value(cell.ours, quantity)}{where}; "
         f"required: {limit(outcome, cell)}; {outcome.judged.reason}."
+        + (f" {of_model}" if (of_model := _of_model(outcome, tested)) else "")
     )
+
+
+def _of_model(outcome: Outcome, tested: Contender) -> str:
+    """Returns why a result is the model's and not the algorithm's; empty if nothing is known."""
+    return _OF_THE_MODEL.get(tested.name, {}).get(outcome.criterion.name, "")
 
 
 def _headed(criterion: Criterion) -> str:
@@ -164,7 +180,7 @@ def _verdicts(
     columns = ("section", "criterion", "verdict", "worst cell", tested.label, "bound", *others)
     tables: list[Block] = []
     for part in dict.fromkeys(each.criterion.part for each in outcomes):
-        rows = [_row(each, others) for each in outcomes if each.criterion.part == part]
+        rows = [_row(each, tested, others) for each in outcomes if each.criterion.part == part]
         tables.append(Table(part, columns, rows, names=(tested.label, *others)))
     return Section(
         "Verdicts",
@@ -173,9 +189,11 @@ def _verdicts(
     )
 
 
-def _row(outcome: Outcome, others: Sequence[str]) -> tuple[Cell, ...]:
+def _row(outcome: Outcome, tested: Contender, others: Sequence[str]) -> tuple[Cell, ...]:
     criterion, cell = outcome.criterion, outcome.worst
     said = f"{SIGNS[outcome.verdict]} {WORDS[outcome.verdict]}"
+    if outcome.verdict is Verdict.MISSED and _of_model(outcome, tested):
+        said += " (by the model)"
     if cell is None:
         empty = ("",) * (2 + len(others))
         return (criterion.section, criterion.title, said, outcome.judged.reason, *empty)

@@ -40,8 +40,8 @@ def refuse_too_large(scenario: _core.Scenario, trace: str) -> None:
 def available(root: Path = Path("/")) -> int | None:
     """Returns the bytes of memory that this process can still use; None where the system does not report them.
 
-    That is the least of what is free without swapping, of the room that the limits of its control groups leave, as in
-    a container, and of that of its own limits (`ulimit -v`).
+    That is the least of three: the memory that is free without swapping, the room that the limits of its control groups
+    leave, as in a container, and the room that its own limits leave (`ulimit -v`).
 
     Args:
         root: The directory with the system's `proc` and `sys`.

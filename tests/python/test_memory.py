@@ -52,7 +52,7 @@ def machine(root: Path, cgroup: str, mount: str) -> Path:
 
 
 def group(folder: Path, limit: tuple[str, str], use: str, stat: str) -> None:
-    """Makes the folder of a control group that uses 300 MB, of which 100 MB are given back."""
+    """Makes the folder of a control group that uses 300 MB; the kernel gives 100 MB of them back."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / limit[0]).write_text(limit[1])
     (folder / use).write_text("300000000")

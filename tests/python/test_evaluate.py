@@ -444,3 +444,9 @@ def test_a_miss_of_the_model_is_not_the_algorithm_s(fullpipe: Fullpipe, tmp_path
     text = (tmp_path / "kept/dossier/report.md").read_text(encoding="utf-8")
     assert "not met (by the model)" in text
     assert "the number is the model's, not the algorithm's" in text
+    done = fullpipe("report", "kept")
+    assert done.returncode == 2
+    assert (
+        "kept: an evaluation, whose page is there already\n  fix: open kept/dossier.html"
+        in done.stderr
+    )

@@ -66,6 +66,11 @@ def load_study(directory: Path) -> Results:
 def _conformance(directory: Path) -> Results:
     """Loads what `evaluate` saves: a run for each scene, and a record for each condition."""
     file = directory / "table.json"
+    if (directory / "criteria").is_dir():
+        raise NoResultsError(
+            f"{directory}: an evaluation, whose page is there already\n"
+            f"  fix: open {directory / 'dossier.html'}, or read {directory / 'dossier' / 'report.md'}"
+        )
     if not all("condition" in each for each in read_json(file, list[dict[str, Any]])):
         raise NoResultsError(
             f"{directory}: a study of fleets has no report\n"

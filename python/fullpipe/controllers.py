@@ -26,6 +26,19 @@ if TYPE_CHECKING:
 
 _IMPORTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _MAY_NAME = re.compile(r"\w:[A-Za-z_]|policy:")
+METHODS = (
+    "on_ack",
+    "on_acked",
+    "on_end",
+    "on_frame",
+    "on_lost",
+    "on_path",
+    "on_recovery",
+    "on_sent",
+    "on_timer",
+    "on_unused",
+)
+"""The methods of an algorithm that events call."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
 
@@ -207,6 +220,12 @@ def _described(name: str, made: type) -> _core._GivenController:
                 f"{made.__qualname__} has no method {method}",
                 "add it: every algorithm needs on_ack and decision",
             )
+    for method in dir(made):
+        if method.startswith("on_") and method not in METHODS and callable(getattr(made, method)):
+            near = get_close_matches(method, METHODS, n=1)
+            fix = f"did you mean {near[0]}?" if near else f"use one of {', '.join(METHODS)}"
+            problem = f"{made.__qualname__} has a method {method}, which nothing calls"
+            raise _refused(name, problem, f"{fix} A method of your own needs a name without on_")
     recovery = getattr(made, "recovery", "prr")
     if recovery not in ("prr", "own"):
         raise _refused(name, f"recovery = {recovery!r}", 'write "prr" or "own"')

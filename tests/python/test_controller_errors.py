@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from fullpipe.controllers import METHODS
 
+if TYPE_CHECKING:
     from conftest import Fullpipe
 
 OWN = """\
@@ -92,3 +93,24 @@ def test_a_timer_that_fires_forever_is_an_error_without_a_traceback(
         "error: cc = own:Raises: wake_at = 0: on_timer was called at 0, so the timer would fire forever\n"
         "  fix: let on_timer set a later time, or None\n"
     )
+
+
+@pytest.mark.parametrize("command", ["run", "compare", "sweep", "evaluate"])
+@pytest.mark.parametrize(
+    ("method", "fix"),
+    [("on_recover", "did you mean on_recovery?"), ("on_loss", "did you mean on_lost?")],
+)
+def test_a_method_that_nothing_calls_is_refused(
+    command: str, method: str, fix: str, fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    own = OWN.format("pass", "None") + f"    def {method}(self, cx, change): pass\n"
+    (tmp_path / "own.py").write_text(own)
+    others = ["cubic"] if command == "compare" else []
+    done = fullpipe(command, "own:Raises", *others)
+    assert done.returncode == 2
+    assert f"Raises has a method {method}, which nothing calls\n  fix: {fix}" in done.stderr
+
+
+def test_the_reference_has_the_methods_that_are_called() -> None:
+    text = (Path(__file__).parents[2] / "docs/reference/controller.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(on_\w+)\(", text, re.MULTILINE)) == set(METHODS)

@@ -153,7 +153,7 @@ def user_errors() -> Iterator[None]:
     except OSError as error:
         if not (error.filename and error.strerror):
             fail(error)
-        fix = of_disk(error)
+        fix = of_disk(error) or _of_home(error)
         fail(f"{error.filename}: {error.strerror}" + (f"\n  fix: {fix}" if fix else ""))
 
 
@@ -164,6 +164,17 @@ def of_disk(error: OSError) -> str:
             return "make room on the disk, then run the same command again"
         case errno.EIO:
             return "check the disk, then run the same command again"
+    return ""
+
+
+def _of_home(error: OSError) -> str:
+    """Returns the fix if a directory of the user's can't be made or written; empty otherwise."""
+    place = Path(str(error.filename))
+    for variable, usual in (("XDG_CACHE_HOME", ".cache"), ("XDG_STATE_HOME", ".local/state")):
+        folder = Path(os.environ.get(variable) or Path("~").expanduser() / usual)
+        # The error may name a directory above it.
+        if place.is_relative_to(folder) or (folder.is_relative_to(place) and not place.is_dir()):
+            return f"set {variable} to a directory that this user can write"
     return ""
 
 

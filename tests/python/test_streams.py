@@ -101,3 +101,14 @@ def test_junit_is_xml_for_any_name(tmp_path: Path) -> None:
     assert done.returncode in (1, 2), done.stderr
     root = ET.parse(tmp_path / "j.xml").getroot()
     assert root[0].attrib["name"].startswith("a\\x1b\\x07\\ufffe b")
+
+
+def test_a_home_that_can_not_be_written_is_answered_with_the_variable(tmp_path: Path) -> None:
+    home = {"HOME": "/proc/nohome", "XDG_CACHE_HOME": "", "XDG_STATE_HOME": ""}
+    done = called(tmp_path, "score", "cubic", "--no-holdout", **home)
+    assert done.returncode == 2
+    assert done.stderr.endswith(
+        "  fix: set XDG_CACHE_HOME to a directory that this user can write\n"
+    )
+    done = called(tmp_path, "score", "cubic", "--no-holdout", "--suite", "gone", **home)
+    assert "--suite gone: no such suite or file" in done.stderr

@@ -87,6 +87,8 @@ def test_a_program_that_asks_for_localhost_is_told_what_can_be_reached(link: Lin
     by_proxy = link("--rate=20mbit", "--uplink", "--", *call)
     assert by_proxy.returncode == 97
     assert "the proxy of --uplink does not connect to localhost" in by_proxy.stderr
+    idle = link("--uplink", "--", "sh", "-c", "exit 3")
+    assert (idle.returncode, "does not connect" in idle.stderr) == (3, False)
     # A program that fails for another reason has had answers.
     answered = link("--", tool("ping"), "-c", "2", "-i", "0.2", "-W", "0.01", "100.64.0.1")
     assert "far end, 100.64.0.1" not in answered.stderr

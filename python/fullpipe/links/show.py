@@ -94,6 +94,8 @@ def unreached(report: Report, *, uplink: bool) -> str:
     if report["exit_code"] == 0 or down > (_REFUSAL if uplink else 0):
         return ""
     if uplink:
+        if not report["up"]["packets"]:  # it connected to nothing, not even to the proxy
+            return ""
         return (
             "the program failed almost without an answer: the proxy of --uplink does not connect to localhost\n"
             f"  fix: for a server on this machine, use its address {_own_address()} instead"

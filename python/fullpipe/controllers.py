@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullpipe import _core, policies, programs
-from fullpipe.errors import CONTROLLER, refusal, watch_signals
+from fullpipe.errors import CONTROLLER, Stopped, hold_exit, refusal, watch_signals
 from fullpipe.plugins import is_library, load_plugin
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ def given(names: Iterable[str], controllers: Controllers | None = None) -> Given
             policies.load(name)
         elif name not in found and _IMPORTED.fullmatch(name):
             watch_signals()
+            hold_exit()
             found[name] = _imported(name)
     return [_described(name, made) for name, made in found.items()]
 
@@ -187,7 +188,9 @@ def _imported(name: str) -> type:
             raise _noted(error, name) from None  # a module that the user's module imports
         fix = f"run the command in the directory of {module_name.partition('.')[0]}.py, or install the module"
         raise _refused(name, f"there is no module {error.name}", fix) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        if isinstance(error, Stopped):
+            raise
         raise _noted(error, name) from None
     made = getattr(module, class_name, None)
     if not isinstance(made, type):
@@ -205,7 +208,7 @@ def _imported(name: str) -> type:
     return made
 
 
-def _noted(error: Exception, name: str) -> Exception:
+def _noted(error: BaseException, name: str) -> BaseException:
     error.add_note(f"{CONTROLLER}{name} can't be imported")
     return error
 

@@ -98,6 +98,9 @@ def refusal(
     return error
 
 
+_exit = os._exit
+
+
 class Exit:
     """The way in which the command ends."""
 
@@ -123,8 +126,10 @@ def ending() -> Iterator[None]:
         if Exit.at_once:
             sys.stdout.flush()
             sys.stderr.flush()
-            os._exit(end.code if isinstance(end.code, int) else 2 if end.code else 0)
+            _exit(end.code if isinstance(end.code, int) else 2 if end.code else 0)
         raise
+    finally:
+        os._exit = _exit
 
 
 class Stopped(SystemExit):
@@ -214,6 +219,26 @@ def _stop(number: int, _frame: object) -> NoReturn:
     raise Stopped(128 + number)
 
 
+def hold_exit() -> None:
+    """Lets `os._exit` in an algorithm in Python end the command with an error, whatever its code is.
+
+    Its code would be the command's otherwise, and a condition that was never evaluated would be met.
+    """
+    if signal.getsignal(signal.SIGTERM) is not _stop or os._exit is not _exit:
+        return
+    process = os.getpid()
+
+    def end(status: int) -> NoReturn:
+        if os.getpid() == process:
+            with suppress(OSError):
+                line = f"error: an algorithm ended the process by os._exit({status})\n  fix: raise an exception\n"
+                os.write(2, line.encode())
+            status = 2
+        _exit(status)
+
+    os._exit = end
+
+
 def watch_signals() -> None:
     """Ends the command soon after a signal, though an algorithm in Python may be in a call that does not return.
 
@@ -255,9 +280,11 @@ def tracebacks() -> Iterator[None]:
         with suppress(OSError):
             print("interrupted", file=sys.stderr)
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         import traceback
 
+        if isinstance(error, SystemExit) and not _is_of_a_controller(error):
+            raise
         if missing := _lacks(error):
             print(
                 f"error: fullpipe._core has no {missing}: the compiled part is older than the rest\n"
@@ -283,7 +310,12 @@ def tracebacks() -> Iterator[None]:
         raise SystemExit(2) from None
 
 
-def _lacks(error: Exception) -> str | None:
+def _is_of_a_controller(error: BaseException) -> bool:
+    """Whether an exception comes from a user's class: `sys.exit(0)` there is no success of the command."""
+    return any(each.startswith(CONTROLLER) for each in getattr(error, "__notes__", ()))
+
+
+def _lacks(error: BaseException) -> str | None:
     """Returns the name that the compiled part lacks, if that is the error: a checkout was updated, and not built."""
     if isinstance(error, AttributeError) and error.obj is sys.modules.get("fullpipe._core"):
         return error.name

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from conftest import SCENARIO
 from fullpipe.controllers import METHODS
 
 if TYPE_CHECKING:
@@ -114,3 +115,36 @@ def test_a_method_that_nothing_calls_is_refused(
 def test_the_reference_has_the_methods_that_are_called() -> None:
     text = (Path(__file__).parents[2] / "docs/reference/controller.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(on_\w+)\(", text, re.MULTILINE)) == set(METHODS)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", "own.toml"],
+        ["run", "own:Raises"],
+        ["compare", "cubic", "own:Raises", "--repeat", "1"],
+        ["evaluate", "own:Raises", "--criterion", "fairness", "--quick", "--out", "out"],
+        ["attack", "search", "own:Raises", "--budget", "5s", "--out", "out"],
+    ],
+)
+@pytest.mark.parametrize("end", ["__import__('os')._exit(0)", "raise SystemExit(0)"])
+def test_an_algorithm_that_ends_the_process_is_an_error(
+    words: list[str], end: str, fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    """A gate would be green otherwise."""
+    (tmp_path / "own.py").write_text(OWN.format(end, "None"))
+    scenario = SCENARIO.replace('cc = "bbr1"', 'cc = "own:Raises"')
+    (tmp_path / "own.toml").write_text(scenario.replace("seed = 7", 'expect = ["jain >= 1%"]'))
+    done = fullpipe(*words)
+    assert done.returncode == 2, done.stdout
+    assert "error: " in done.stderr
+
+
+@pytest.mark.parametrize("end", ["import os; os._exit(0)", "raise SystemExit(0)"])
+def test_a_module_that_ends_the_process_is_an_error(
+    end: str, fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(f"{end}\n")
+    done = fullpipe("run", "own:Mine")
+    assert done.returncode == 2
+    assert "error: " in done.stderr

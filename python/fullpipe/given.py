@@ -28,6 +28,8 @@ ScenarioLike: TypeAlias = (
 """A scenario as a path, text, packaged name, mapping, list of algorithms, or loaded one."""
 
 _OF_MAPPING = "<dict>"
+_FORMS = "a path, a text, the name of a packaged scenario, a dict, or algorithms as a list"
+_SHOWN = 40
 
 
 class Given(NamedTuple):
@@ -67,6 +69,9 @@ def given(
         OSError: When a file can't be read.
     """
     text, file, classes = _read(scenario)
+    for name, each in (controllers or {}).items():
+        if not isinstance(each, type):
+            raise TypeError(f"controllers: {name} = {each!r}: not a class\n  fix: give one")
     classes |= controllers or {}
     settings: dict[str, object] = {}
     if isinstance(scenario, _core.Scenario):
@@ -100,6 +105,10 @@ def name_of(algorithm: Algorithm, classes: dict[str, type]) -> str:
     """Returns the name of an algorithm; loads a library, and adds a class to `classes` by its own name."""
     if isinstance(algorithm, str):
         return load_plugin(algorithm) if is_library(algorithm) else algorithm
+    if not isinstance(algorithm, type):
+        raise TypeError(
+            f"{algorithm!r}: not an algorithm\n  fix: give a name like 'cubic', or a class"
+        )
     classes[algorithm.__name__] = algorithm
     return algorithm.__name__
 
@@ -126,12 +135,24 @@ def _read(scenario: ScenarioLike) -> tuple[str, str, dict[str, type]]:
         return toml.document(scenario), _OF_MAPPING, classes
     if isinstance(scenario, str) and _is_algorithm(scenario):
         scenario = [scenario]
+    if not isinstance(scenario, str | os.PathLike | Sequence) or isinstance(scenario, bytes):
+        raise TypeError(f"{_cut(scenario)}: not a scenario\n  fix: give {_FORMS}")
     if not isinstance(scenario, str | os.PathLike):
         names = [name_of(each, classes) for each in scenario]
         if not names:
             raise ValueError('no algorithm: give a list like ["cubic", "bbr3"]')
         return origin.of_algorithms(names), origin.ALGORITHMS, classes
+    named = "\n" not in str(scenario)
+    if named and (not str(scenario) or Path(scenario).is_dir()):
+        raise IsADirectoryError(
+            f"{str(scenario) or repr('')}: not a scenario's file\n  fix: give {_FORMS}"
+        )
     return *origin.read(scenario), classes
+
+
+def _cut(value: object) -> str:
+    text = repr(value)
+    return text if len(text) < _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _is_algorithm(name: str) -> bool:

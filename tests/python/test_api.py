@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -343,3 +343,19 @@ def test_what_an_application_draws_depends_on_the_seed_and_the_flows_name_alone(
     both = min(len(first), len(other))
     assert both > 10 and first[:both] == other[:both]
     assert first[:both] != sizes("page", 2)[:both] and first[:both] != sizes("site", 1)[:both]
+
+
+def test_what_is_no_scenario_and_no_algorithm_is_refused_with_the_forms(tmp_path: Path) -> None:
+    no_scenario: list[Any] = [b"x", None, 5, "", tmp_path, str(tmp_path)]
+    for each in no_scenario:
+        for call in (fullpipe.load, fullpipe.run):
+            with pytest.raises((TypeError, IsADirectoryError), match="fix: give a path, a text"):
+                call(each)
+    no_algorithm: list[Any] = [["cubic", "bbr3"], None, 7]
+    for each in no_algorithm:
+        with pytest.raises(TypeError, match="not an algorithm\n  fix: give a name"):
+            fullpipe.compare("cubic", each)
+    nothing: Any = {"x": None}
+    with pytest.raises(TypeError, match="controllers: x = None: not a class\n  fix: give one"):
+        fullpipe.run(SCENARIO, controllers=nothing)
+    assert fullpipe.load("# long\n" * 2000 + SCENARIO).flows

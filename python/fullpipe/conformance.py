@@ -22,7 +22,7 @@ from fullpipe.controllers import given, is_imported, sources
 from fullpipe.errors import printing, stoppable
 from fullpipe.plugins import used
 from fullpipe.progress import counting
-from fullpipe.results import disk, fresh_directory, suited_interval
+from fullpipe.results import disk, fresh_directory, kept, suited_interval
 from fullpipe.results.sums import in_name, is_whole_directory
 from fullpipe.run import load, run
 from fullpipe.verdicts.estimate import Estimate
@@ -142,7 +142,7 @@ def _tell_pages(cases: Sequence[ConformanceCase], out: Path | None, console: Con
         for scene in case["scenes"]
         if any(each.verdict is Verdict.MISSED for each in judged(scene))
     ]
-    shown = [file for file in missed if not outsiders(file.read_text(encoding="utf-8"))]
+    shown = [file for file in missed if not outsiders(kept.read_text(file))]
     if shown:
         console.print("the runs of missed cases, in a browser:")
     for file in shown:

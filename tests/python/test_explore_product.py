@@ -60,6 +60,7 @@ def _text_of(page: Path) -> str:
 @pytest.fixture(scope="module")
 def origins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The text of a page of each origin, of a second each."""
+    built_engine()
     place = tmp_path_factory.mktemp("origins")
 
     def made(name: str, *arguments: str) -> str:

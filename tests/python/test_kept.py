@@ -103,6 +103,7 @@ OTHERS = {
     "observatory/site.py": "the page's script and styles",
     "reproduce/fleet/study.py": "a population's text",
     "results/qlog.py": "a scenario's text",
+    "view/plot.py": "a scenario's text",
     "sweeps/store.py": "a value of --set",
     "score/suite.py": "a user's suite, for its fingerprint",
     "score/candidate.py": "a user's code and list of candidates",

@@ -256,7 +256,7 @@ said.many = {
 };
 await after(() => toml.fill(inline));
 await useIt.click();
-await page.locator("#own-problem:not(:empty)").waitFor();
+await page.locator("#own-problem", { hasText: "into the text" }).waitFor();
 said.own.inline = [await page.locator("#own-problem").textContent(), await text()];
 
 await browser.close();

@@ -89,6 +89,7 @@ __all__ = [
     "synonym",
     "trace_columns",
     "uml_topology",
+    "watch_signals",
 ]
 
 PROGRAM_FIX: str

@@ -215,7 +215,7 @@ await linked.evaluate((hash) => {
 }, new URL(page.url()).hash);
 await linked.locator("#problem:not(:empty)").waitFor();
 said.own.linked = await linked.locator("#problem").textContent();
-// What a class most likely has by mistake is told next to it; verdicts of the class before do not stay.
+// The page names likely mistakes of a class next to it. Verdicts of the class before disappear.
 const conditional = `expect = ["link.bottleneck.utilization >= 1%"]\n${first}`;
 const verdicts = () => page.locator("#results .verdicts li").allTextContents();
 const told = () => page.locator("#own-problem").textContent();

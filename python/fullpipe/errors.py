@@ -174,11 +174,16 @@ def of_disk(error: OSError) -> str:
 
 def _of_home(error: OSError) -> str:
     """Returns the fix if a directory of the user's can't be made or written; empty otherwise."""
-    place = Path(str(error.filename))
+    place, denied = (
+        Path(str(error.filename)),
+        error.errno in (errno.EACCES, errno.EPERM, errno.EROFS),
+    )
     for variable, usual in (("XDG_CACHE_HOME", ".cache"), ("XDG_STATE_HOME", ".local/state")):
-        folder = Path(os.environ.get(variable) or Path("~").expanduser() / usual)
+        home = Path(os.path.expanduser("~"))  # noqa: PTH111  (which a user may not have)
+        folder = Path(os.environ.get(variable) or home / usual)
         # The error may name a directory above it.
-        if place.is_relative_to(folder) or (folder.is_relative_to(place) and not place.is_dir()):
+        inside, above = place.is_relative_to(folder), folder.is_relative_to(place)
+        if (inside and denied) or (above and not place.is_dir()):
             return f"set {variable} to a directory that this user can write"
     return ""
 
@@ -215,7 +220,8 @@ def heed_signals() -> None:
 
 def _stop(number: int, _frame: object) -> NoReturn:
     if Exit.heard is not None:
-        os.write(Exit.heard, b"\0")
+        with suppress(OSError):
+            os.write(Exit.heard, b"\0")
     raise Stopped(128 + number)
 
 

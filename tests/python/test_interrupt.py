@@ -174,6 +174,18 @@ def _begun(process: subprocess.Popen[str]) -> bool:
     return False
 
 
+def _started(words: list[str], folder: Path) -> subprocess.Popen[str]:
+    """Starts the command with Python's own handler of SIGINT, which it may not have inherited."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "fullpipe", *words],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
 def test_every_command_has_its_arguments() -> None:
     assert set(commands()) == {name.strip() for name in ARGUMENTS}
 
@@ -187,14 +199,7 @@ def test_ctrl_c_ends_a_command(name: str, inputs: Path, tmp_path: Path) -> None:
     for each in inputs.iterdir():
         (tmp_path / each.name).symlink_to(each)
     began = time.monotonic()
-    with subprocess.Popen(
-        [sys.executable, "-m", "fullpipe", *name.split(), *ARGUMENTS[name]],
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    ) as process:
+    with _started([*name.split(), *ARGUMENTS[name]], tmp_path) as process:
         try:
             if not _begun(process):
                 took = time.monotonic() - began
@@ -262,14 +267,7 @@ def test_an_algorithm_that_does_not_return_is_interrupted(
     (tmp_path / "stuck.py").write_text(STUCK.format(call=ENDLESS[call]))
     toml = EXPECT.replace('"100000s"', '"2s"').replace('cc = "bbr1"', 'cc = "stuck:Stuck"')
     (tmp_path / "stuck.toml").write_text(toml)
-    with subprocess.Popen(
-        [sys.executable, "-m", "fullpipe", *name.split(), *WITH_CLASS[name]],
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    ) as process:
+    with _started([*name.split(), *WITH_CLASS[name]], tmp_path) as process:
         try:
             deadline = time.monotonic() + AT_ONCE_S
             while not (tmp_path / "stuck").exists():

@@ -30,6 +30,8 @@ MARKED = [each["name"] for each in _core.algorithms() if each["marks"]]
 PERIODIC = {"pie": 15, "dualpi2": 16}
 # Flows are hashed to their queues, by their numbers.
 HASHED = {"fq_codel", "cake", "sfq"}
+# The queue red refuses a quarter of a BDP, which is below its burst.
+BUFFERS = {queue: ["0.25bdp", "2bdp"] for queue in QUEUES} | {"red": ["0.5bdp", "2bdp"]}
 DRAWN = depth.of("FULLPIPE_RELATIONS", 30, 600)
 
 
@@ -184,9 +186,6 @@ def test_a_shift_in_time_changes_nothing(queue: str) -> None:
             continue
         scenario = alone(cc, queue, buffer, ecn)
         assert_equal(scenario, shifted(scenario, by))
-
-
-BUFFERS = {queue: ["0.25bdp", "2bdp"] for queue in QUEUES} | {"red": ["0.5bdp", "2bdp"]}
 
 
 @pytest.mark.parametrize("seed", range(DRAWN))

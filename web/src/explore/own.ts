@@ -81,7 +81,7 @@ export function about(of: Class, methods: string[]): About {
   };
 }
 
-/** Returns a sentence for each method of a class whose name looks like one of the contract, and is none: nothing calls it. */
+/** Returns a sentence for each method of a class that has nearly the name of a method of the contract. */
 function strangers(of: Class, methods: string[]): string[] {
   const known = [...methods, "decision", "observe"];
   const called = Object.getOwnPropertyNames(of.prototype).filter((name) => /^on_/.test(name) && !known.includes(name));

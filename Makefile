@@ -130,7 +130,7 @@ repeat: setup-dev ## run the tests that could fail by chance REPEAT=20 times
 	for round in $$(seq $(REPEAT)); do $(BIN)/pytest --quiet $(RACY:%=tests/python/test_%.py) || exit 1; done
 
 DEEP := tests/python/test_damage.py tests/python/test_faults.py tests/python/test_interrupt.py tests/python/test_evaluate_stack.py \
-	tests/python/test_differential.py tests/python/test_explore.py tests/python/test_site.py
+	tests/python/test_differential.py tests/python/test_explore.py tests/python/test_published_kernel.py tests/python/test_site.py
 
 # A skipped test is a failure here, too.
 deep: apt browser nginx setup-all oracle wasm ## run the tests whose depth is a number with that of a release

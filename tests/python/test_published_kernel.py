@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import fullpipe
+from depth import DEEP
 from fullpipe.reproduce import published
 from fullpipe.reproduce.measures import MEASURES
 from fullpipe.reproduce.pictures.draw import draw
 from fullpipe.verdicts.reader import PublishedError
+
+if TYPE_CHECKING:
+    from conftest import Fullpipe
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "published/kernel-2026.toml"
@@ -97,3 +105,32 @@ def test_a_picture_without_its_series_is_refused(
     with pytest.raises(PublishedError) as refused:
         published.load(tmp_path / "kernel.toml")
     assert all(word in str(refused.value) for word in words)
+
+
+def test_what_the_pages_quote_is_what_the_command_gives(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    """A release runs the command; a change compares the pages with each other, and the parts with their sum."""
+    pages = [
+        ROOT / name
+        for name in (
+            "README.md",
+            "docs/evidence/index.md",
+            "docs/evidence/kernel.md",
+            "docs/notebook/kernel.md",
+        )
+    ]
+    cells = sum(len(case.cells) for case in published.load(FILE).cases)
+    totals = {
+        re.findall(rf"(\d+) of {cells}\b", page.read_text(encoding="utf-8"))[0] for page in pages
+    }
+    assert len(totals) == 1, "each page has the same"
+    for page in pages[2:]:
+        rows = re.findall(
+            r"^\|[^|]+\| (\d+) of (\d+) \|", page.read_text(encoding="utf-8"), re.MULTILINE
+        )
+        assert sum(int(met) for met, _ in rows) == int(*totals)
+        assert sum(int(of) for _, of in rows) == cells
+    if not DEEP:
+        return
+    made = fullpipe("reproduce", "kernel", "--json", "--out", str(tmp_path / "out"))
+    verdicts = Counter(cell["verdict"] for cell in json.loads(made.stdout))
+    assert (verdicts["met"], verdicts.total()) == (int(*totals), cells)

@@ -126,9 +126,11 @@ def _checked_flow(settings: dict[str, str], seed: int) -> FlowMetrics:
 
 
 @needs.UML
-def test_without_chance_a_run_is_the_same_again() -> None:
-    first, second = (fullpipe.run(SCENARIO, on="uml", duration="1s") for _ in range(2))
+def test_a_seed_gives_the_same_losses_again() -> None:
+    lossy = {"path.loss": "2%"}
+    first, second = (fullpipe.run(SCENARIO, on="uml", set=lossy) for _ in range(2))
     assert first.metrics == second.metrics
+    assert first.link_metrics[0]["losses"] > 5
 
 
 @needs.UML

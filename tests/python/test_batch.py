@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fullpipe import programs
 from fullpipe.batch.checkpoint import Checkpoint, begun
 from fullpipe.batch.executor import blocks, on_threads
 from fullpipe.runners import is_simulator, runner
@@ -106,3 +107,10 @@ def test_a_checkpoint_has_what_was_stored_and_vanishes_in_the_end(tmp_path: Path
 def test_only_the_simulator_itself_is_taken_for_it() -> None:
     assert is_simulator(runner("sim"))
     assert not is_simulator(type("Mine", (Simulator,), {"name": "mine"})())
+
+
+def test_jobs_on_threads_may_run_what_the_caller_has_allowed() -> None:
+    jobs = [lambda _: programs.are_allowed()] * 3
+    with programs.allowed():
+        assert sorted(on_threads(jobs, 2)) == [(0, True), (1, True), (2, True)]
+    assert sorted(on_threads(jobs, 2)) == [(0, False), (1, False), (2, False)]

@@ -13,6 +13,7 @@ import pytest
 
 import fullpipe
 import needs
+import served
 from fullpipe import programs
 from fullpipe.runners import _uml_boot
 from links import tool
@@ -276,6 +277,19 @@ def test_the_command_runs_a_file_with_programs(tmp_path: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["flows"][0]["completion_s"] < 0.2
+
+
+@needs.UML
+def test_a_sweep_and_a_check_run_a_files_programs_too(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    client = "curl --silent --fail --output /dev/null http://{far}:{port}/"
+    text = PROGRAM.format(server=_IDLE, client=client)
+    file.write_text('expect = ["flow.it.completion < 1s"]' + text)
+    for words in (("sweep", file, "--json"), ("check", file)):
+        done = served.command(*words, "--on=uml", "--programs", "--repeat=2", directory=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        refused = served.command(*words, "--on=uml", "--repeat=2", directory=tmp_path)
+        assert refused.returncode == 2 and "add --programs" in refused.stderr
 
 
 def _python() -> str:

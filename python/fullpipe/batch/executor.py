@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from contextlib import suppress
+from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -80,7 +81,11 @@ def on_threads(
 
     # Not an executor of the standard library: a signal during its `wait`, which locks all futures, leaves some of them
     # locked, and then its threads never end.
-    workers = [threading.Thread(target=work, daemon=True) for _ in range(min(threads, len(jobs)))]
+    # Each has the caller's context, so that what the user has allowed is allowed in every job.
+    workers = [
+        threading.Thread(target=copy_context().run, args=(work,), daemon=True)
+        for _ in range(min(threads, len(jobs)))
+    ]
     try:
         for each in workers:
             each.start()

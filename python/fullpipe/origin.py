@@ -19,8 +19,8 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 """The directory of the scenarios in the package."""
 
 TIMES = {"duration": "60s", "measure_from": "10s"}
-PATH = {"rate": "100mbit", "rtt": "50ms", "buffer": "1bdp"}
-"""The keys of a scenario made of algorithms, where no option sets another value."""
+PATH = {"rate": "100mbit", "rtt": "50ms", "buffer": "default"}
+"""The keys of a scenario made of algorithms, where no option sets another value: each queue has its own limit."""
 
 STDIN = "-"
 ALGORITHMS = "algorithms"

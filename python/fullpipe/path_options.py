@@ -31,7 +31,7 @@ PATH_OPTIONS = (
         "path.buffer",
         "SIZE",
         "Buffer, like 8bdp or 100packets",
-        origin.PATH["buffer"],
+        "the queue's own limit, or 1bdp",
     ),
     PathOption(
         "queue",

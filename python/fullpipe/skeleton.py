@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from typing import TYPE_CHECKING
 
 from fullpipe import _core, origin
@@ -30,7 +31,9 @@ def skeleton(algorithms: Sequence[str], settings: Sequence[tuple[str, str]]) -> 
     top = {**origin.TIMES, **{key: value for key, value in given.items() if "." not in key}}
     path = {key[5:]: value for key, value in given.items() if key.startswith("path.")}
     if "profile" not in path:
-        path = {**origin.PATH, **path}
+        path = _with_size(
+            {**origin.PATH, **path}, [(key, value) for key, value in settings if key[:5] == "path."]
+        )
     if shorter := origin.warm_up(origin.of_algorithms(algorithms), settings):
         top[shorter[0]] = shorter[1]
     tables = [_table("", top), _table("path", path)]
@@ -43,6 +46,18 @@ def skeleton(algorithms: Sequence[str], settings: Sequence[tuple[str, str]]) -> 
     title = origin.titled(algorithms)
     about = f"# {title}\n# `fullpipe explain scenario` lists all keys, `fullpipe explain KEY` explains one.\n"
     return about + "\n".join(tables)
+
+
+def _with_size(path: dict[str, str], settings: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Returns the path with the size of its buffer, or without the buffer if the queue has its own limit."""
+    if path["buffer"] != origin.PATH["buffer"]:
+        return path
+    scenario = origin.of_algorithms(["cubic"])
+    complete = _core.Scenario.parse(scenario, origin.ALGORITHMS, settings).to_toml()
+    size = tomllib.loads(complete)["path"]["buffer"]
+    if size.endswith("bdp"):
+        return {**path, "buffer": size}
+    return {key: value for key, value in path.items() if key != "buffer"}
 
 
 def _table(table: str, keys: Mapping[str, str], *, hints: bool = True) -> str:

@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-import fullpipe
+import fullpipe as pipe
 from fullpipe import _core
+from fullpipe.links.path import path as link_path
 from fullpipe.report.build import build
 from fullpipe.report.model import Source, Timeline
 from fullpipe.report.panels.declared import PANELS
@@ -17,6 +18,8 @@ from fullpipe.report.panels.tracks import MOST_FLOWS, rows_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from conftest import Fullpipe
 
 THREE = """\
 duration = "8s"
@@ -51,7 +54,7 @@ SHAPED = 'shaper = "15mbit burst 20kB"'
 POLICED = 'policer = "12mbit burst 30kB"'
 
 
-def _sums(run: fullpipe.Run) -> pl.DataFrame:
+def _sums(run: pipe.Run) -> pl.DataFrame:
     """Returns the sums over flows and the numbers of each link, for every sample."""
     numbers = ("queue_bytes", "drops", "marks")
     sums = (
@@ -65,7 +68,7 @@ def _sums(run: fullpipe.Run) -> pl.DataFrame:
 def test_parts_of_flows_sum_up_to_the_queue(queue: str, more: str) -> None:
     ecn = "off" if queue in ("pfifo", "bfifo") else "ect0"
     text = THREE.format(queue=queue, more=more, back='"uplink"', ecn=ecn)
-    run = fullpipe.run(text, trace="5ms")
+    run = pipe.run(text, trace="5ms")
     sums = _sums(run)
     assert (sums["queue_bytes"] > 20_000).any()
     for number in ("queue_bytes", "drops", "marks"):
@@ -78,7 +81,7 @@ def test_parts_of_flows_sum_up_to_the_queue(queue: str, more: str) -> None:
 
 
 def test_a_workload_has_one_part() -> None:
-    run = fullpipe.run("python/fullpipe/scenarios/workload.toml", trace="20ms", duration="20s")
+    run = pipe.run("python/fullpipe/scenarios/workload.toml", trace="20ms", duration="20s")
     assert run.trace("queues")["flow"].unique().sort().to_list() == ["download", "web"]
     sums = _sums(run)
     assert (sums["queue_bytes"] == sums["queue_bytes_sum"]).all()
@@ -87,17 +90,17 @@ def test_a_workload_has_one_part() -> None:
 def test_the_rate_of_a_link_is_its_mean_since_the_previous_row() -> None:
     change = 'change = [{ at = "4.005s", rate = "5mbit" }]'
     text = THREE.format(queue="pfifo", more=change, back='"uplink"', ecn="off")
-    rows = fullpipe.run(text, trace="10ms").trace("links").filter(link="bottleneck")
+    rows = pipe.run(text, trace="10ms").trace("links").filter(link="bottleneck")
     rates = dict(rows.select(pl.col("time").round(3), "rate").iter_rows())
     assert (rates[4.0], rates[4.01], rates[4.02]) == (20e6, 12.5e6, 5e6)
     limited = text.replace(change, SHAPED)
-    shaped = fullpipe.run(limited, trace="10ms").trace("links").filter(link="bottleneck")
+    shaped = pipe.run(limited, trace="10ms").trace("links").filter(link="bottleneck")
     assert shaped["rate"].unique().to_list() == [15e6]
 
 
 def test_the_mean_of_a_varying_rate_is_the_capacity_that_the_command_names() -> None:
     scenario = "python/fullpipe/scenarios/cubic-vs-bbr1.toml"
-    run = fullpipe.run(scenario, trace="10ms", set={"path.profile": "lte", "duration": "60s"})
+    run = pipe.run(scenario, trace="10ms", set={"path.profile": "lte", "duration": "60s"})
     links = run.trace("links")
     assert links.filter(link="uplink")["rate"].unique().to_list() == pytest.approx([5.6e6])
     rates = links.filter(link="bottleneck")["rate"]
@@ -107,7 +110,7 @@ def test_the_mean_of_a_varying_rate_is_the_capacity_that_the_command_names() -> 
 
 def test_a_flow_without_a_window_has_rows() -> None:
     text = THREE.format(queue="pfifo", more="", back='"uplink"', ecn="off")
-    run = fullpipe.run(text, trace="10ms", measure_from="3s")
+    run = pipe.run(text, trace="10ms", measure_from="3s")
     rows = run.trace().filter(flow="cbr")
     assert rows["time"].min() == pytest.approx(2.0, abs=0.02)
     assert rows["limited_by"].unique().to_list() == ["application"]
@@ -121,7 +124,7 @@ def test_a_flow_without_a_window_has_rows() -> None:
 
 def test_a_flow_without_a_window_has_rows_at_every_ack_level() -> None:
     text = THREE.format(queue="pfifo", more="", back='"uplink"', ecn="off")
-    rows = fullpipe.run(text, trace="ack", duration="3s").trace().filter(flow="cbr")
+    rows = pipe.run(text, trace="ack", duration="3s").trace().filter(flow="cbr")
     assert rows.height == 1001  # each millisecond from 2 s to 3 s
 
 
@@ -151,7 +154,7 @@ model = "lognormal median 10kB sigma 2 max 1MB"
 cc = "cubic"
 load = 0.2
 """
-    run = fullpipe.run(text, trace="10ms")
+    run = pipe.run(text, trace="10ms")
     run.save(tmp_path / "kept")
     parts = {
         each.name: each.tracks["share"]
@@ -172,7 +175,7 @@ load = 0.2
 
 def test_at_a_varying_rate_parts_add_up_to_the_queueing_delay(tmp_path: Path) -> None:
     change = 'change = [{ at = "4s", rate = "5mbit" }]'
-    run = fullpipe.run(
+    run = pipe.run(
         THREE.format(queue="pfifo", more=change, back='"uplink"', ecn="off"), trace="10ms"
     )
     run.save(tmp_path / "kept")
@@ -187,9 +190,7 @@ def test_at_a_varying_rate_parts_add_up_to_the_queueing_delay(tmp_path: Path) ->
 
 def test_a_trace_of_an_earlier_version_is_shown_without_parts_and_rates(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    run = fullpipe.run(
-        THREE.format(queue="pfifo", more="", back='"uplink"', ecn="off"), trace="10ms"
-    )
+    run = pipe.run(THREE.format(queue="pfifo", more="", back='"uplink"', ecn="off"), trace="10ms")
     run.save(kept)
     now = _sources(kept)
     (kept / "queues.parquet").unlink()
@@ -202,3 +203,52 @@ def test_a_trace_of_an_earlier_version_is_shown_without_parts_and_rates(tmp_path
     assert {panel.key for panel in PANELS if rows_of(panel, now)} - shown == {"share"}
     assert not any({"rate", "bdp"} & each.tracks.keys() for each in found)
     assert any("bdp" in each.tracks for each in now)
+
+
+OWN = {
+    str(each["name"]): "1bdp" if each["limit"] is None else f"{each['limit']}packets"
+    for each in _core.queues()
+}
+"""The buffer that no option sets, by queue: tc's limit, or a BDP where tc has none that fits a path."""
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_a_queue_keeps_its_own_limit_where_no_option_sets_the_buffer(
+    queue: str, fullpipe: Fullpipe
+) -> None:
+    run = fullpipe("run", "cubic", "--queue", queue, "--duration", "1s")
+    assert f", {queue} with {OWN[queue]}; 1s" in run.stdout
+    short = ("--queue", queue, "--duration", "1s", "--rate", "5mbit")
+    both = fullpipe("compare", "cubic", "bbr3", *short, "--repeat", "2")
+    assert f", {queue} with {OWN[queue]}; 1s" in both.stdout
+    made = fullpipe("new", "cubic", "--set", f"path.queue={queue}").stdout
+    assert ('buffer = "1bdp"' in made) == (OWN[queue] == "1bdp") and "default" not in made
+    assert f'buffer = "{OWN[queue]}"' in pipe.load(made).to_toml()
+
+
+def test_a_sweep_over_queues_gives_each_its_own_limit(fullpipe: Fullpipe) -> None:
+    queues = ["pfifo", "fq_codel", "red"]
+    swept = pipe.sweep(["cubic"], queue=queues, duration="1s", repeat=1)
+    for point, queue in enumerate(queues):
+        assert f'buffer = "{OWN[queue]}"' in swept.scenario(point)
+    words = ("--duration", "1s", "--repeat", "1", "--show", "utilization", "--json")
+    done = fullpipe("sweep", "cubic", "--queue", ",".join(queues), *words)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_given_buffer_is_that_of_any_queue(fullpipe: Fullpipe) -> None:
+    for words in (("--buffer", "2bdp"), ("--set", "path.buffer=2bdp")):
+        run = fullpipe("run", "cubic", "--queue", "codel", "--duration", "1s", *words)
+        assert "codel with 2bdp" in run.stdout
+    made = fullpipe("new", "--queue", "codel", "--buffer", "2bdp").stdout
+    assert 'buffer = "2bdp"' in made
+
+
+def test_the_functions_and_tests_keep_a_queues_limit_too(fullpipe: Fullpipe) -> None:
+    loaded = pipe.load(["cubic", "bbr3"], queue={"kind": "codel", "target": "10ms"})
+    assert 'buffer = "1000packets"' in loaded.to_toml()
+    load = fullpipe("test", "upload", "--queue", "pie", "--rate", "5mbit", "--duration", "3s")
+    assert "pie with 1000packets" in load.stdout
+    for given, limit in (({"path.queue": "cake"}, "10240packets"), ({}, "1bdp")):
+        both = link_path(given, {}, up=None, file=None).to_toml()
+        assert both.count(f'buffer = "{limit}"') == 2

@@ -58,6 +58,15 @@ fn packets(rate: Rate, span: Span, factor: f64, packet: Bytes) -> u64 {
     (exact * (1.0 + 1e-12)) as u64
 }
 
+/// The buffer of a link as written: a size, or `None` for the word `default`, which leaves it to the queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LinkBuffer(pub(crate) Option<Buffer>);
+
+/// The word for a queue's own limit.
+const DEFAULT: &str = "default";
+/// The buffer that the word stands for where a queue has no limit of its own.
+pub(crate) const WITHOUT_LIMIT: Buffer = Buffer::Bdp(1.0);
+
 const SIZES: &[&str] = &["b", "kb", "mb", "gb", "kib", "mib", "gib"];
 const TIMES: &[&str] = &["ns", "us", "µs", "ms", "s", "min"];
 
@@ -113,5 +122,32 @@ impl ReadValue for Buffer {
             "pattern": "^[0-9.]+ *([bB][dD][pP]|[pP][aA][cC][kK][eE][tT][sS]?|([kKmMgG][iI]?)?[bB]|ns|us|µs|ms|s|min)$",
             "examples": ["8bdp", "400packets", "1.5MB", "100ms"],
         })
+    }
+}
+
+impl ReadValue for LinkBuffer {
+    fn read(value: &Toml) -> Result<LinkBuffer, Refusal> {
+        match value.as_str() {
+            Some(DEFAULT) => Ok(LinkBuffer(None)),
+            _ => Buffer::read(value).map(|buffer| LinkBuffer(Some(buffer))),
+        }
+    }
+
+    fn write(&self) -> Toml {
+        let LinkBuffer(buffer) = self;
+        buffer.map_or_else(|| Toml::String(DEFAULT.to_owned()), |buffer| buffer.write())
+    }
+
+    fn schema() -> Schema {
+        let mut schema = Buffer::schema();
+        schema.insert(
+            "title".to_owned(),
+            "buffer (bdp, packets, B, kB, MB, us, ms, s), or \"default\"".into(),
+        );
+        if let Some(pattern) = schema.get("pattern").and_then(|pattern| pattern.as_str()) {
+            let either = format!("^{DEFAULT}$|{pattern}");
+            schema.insert("pattern".to_owned(), either.into());
+        }
+        schema
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use fullpipe_units::{ParamValue, Span};
 
 use crate::app_schedule::AppSchedule;
+use crate::buffer::LinkBuffer;
 use crate::enums::{PathKind, Switch};
 use crate::expect::Conditions;
 use crate::host::{self, Wake};
@@ -111,7 +112,7 @@ impl From<&path_keys::Link> for Link {
         Link {
             rate: optional(&Some(link.rate)),
             rate_pattern: optional(&link.rate_pattern),
-            buffer: optional(&Some(link.buffer)),
+            buffer: optional(&Some(LinkBuffer(Some(link.buffer)))),
             keys: LinkKeys::from(link),
         }
     }

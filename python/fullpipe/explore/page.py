@@ -26,7 +26,7 @@ duration = "30s"
 [path]
 rate = "20mbit"
 rtt = "40ms"
-buffer = "1bdp"
+buffer = "default"
 
 [[flow]]
 cc = "cubic"

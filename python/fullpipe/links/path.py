@@ -57,11 +57,7 @@ def path(
     if profile is not None:
         text = f'duration = "60min"\n\n[path]\nprofile = "{profile}"\n\n{_FLOW}'
         return Scenario.parse(text, "link", list({**of_path, **settings}.items()))
-    # A queue that is named has its own default limit.
-    both = {
-        key: value for key, value in PATH.items() if key != "buffer" or "path.queue" not in given
-    }
-    both |= {key.removeprefix("path."): value for key, value in of_path.items()}
+    both = PATH | {key.removeprefix("path."): value for key, value in of_path.items()}
     ways = {f"path.{key}": value for key, value in both.items()}
     ways |= {f"link.0.{key}": value for key, value in both.items() if key in _UP}
     if up is not None:

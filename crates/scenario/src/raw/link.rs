@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::no_delay;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, LinkBuffer};
 use crate::enums::PathKind;
 use crate::path_keys::{ChangeKeys, LinkKeys, PathKeys};
 use crate::profile::ProfileName;
@@ -61,10 +61,11 @@ pub(crate) struct Link {
     /// Limit of the queue in front of the link, without the packet being sent. A buffer in bdp (the
     /// link's rate x path.rtt), time or packets is counted in whole packets, rounded down, at the
     /// rate and RTT of the start of the run. A packet has 1500 bytes, unless a flow's mss makes
-    /// larger ones, or all make smaller ones. Queues that count bytes do not round.
+    /// larger ones, or all make smaller ones. Queues that count bytes do not round. "default" is the
+    /// queue's default limit in tc, or 1bdp for a queue without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Buffer>", extend("x-default" = "the queue's default limit in tc; required for queues without one"))]
-    pub(crate) buffer: Option<RawValue<Buffer>>,
+    #[schemars(with = "RawValue<LinkBuffer>", extend("x-default" = "the queue's default limit in tc; required for queues without one"))]
+    pub(crate) buffer: Option<RawValue<LinkBuffer>>,
     #[serde(flatten)]
     pub(crate) keys: LinkKeys,
 }

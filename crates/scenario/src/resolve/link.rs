@@ -6,7 +6,7 @@ use fullpipe_path::{Config, Limit, RatePattern};
 use fullpipe_units::{Bytes, Span};
 
 use super::optional;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, LinkBuffer, WITHOUT_LIMIT};
 use crate::error::Error;
 use crate::model::{BOTTLENECK, Written};
 use crate::path_keys::{Change, Link, Path};
@@ -124,12 +124,13 @@ pub(crate) fn link(
     Ok(link)
 }
 
-/// Reads the buffer; if it is missing, returns the default limit of the queue in tc.
+/// Reads the buffer; if it is missing or `default`, returns the default limit of the queue in tc.
 fn buffer(raw: &raw::Link, queue: &Config, key: &str, source: &Source) -> Result<Buffer, Error> {
     let descriptor = queue.descriptor();
     match (optional(&raw.buffer, source, key)?, descriptor.limit) {
-        (Some(buffer), _) => Ok(buffer),
-        (None, Some(packets)) => Ok(Buffer::Packets(packets)),
+        (Some(LinkBuffer(Some(buffer))), _) => Ok(buffer),
+        (_, Some(packets)) => Ok(Buffer::Packets(packets)),
+        (Some(LinkBuffer(None)), None) => Ok(WITHOUT_LIMIT),
         (None, None) => {
             let problem = format!("missing: {} has no default limit", descriptor.name);
             Err(source.error(key, "", problem, "add buffer = \"8bdp\""))
@@ -150,9 +151,9 @@ fn check_queue(link: &Link, packet: Bytes, key: &str, source: &Source) -> Result
     })
 }
 
-fn check_buffer(
+fn check_buffer<T>(
     limit: Limit,
-    leaf: Option<&RawValue<Buffer>>,
+    leaf: Option<&RawValue<T>>,
     (key, packet): (&str, Bytes),
     source: &Source,
 ) -> Result<(), Error> {

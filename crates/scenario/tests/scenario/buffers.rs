@@ -51,6 +51,16 @@ fn a_queue_that_counts_bytes_rounds_nothing() {
 }
 
 #[test]
+fn the_default_buffer_is_the_queues_own_limit_or_one_bdp() {
+    for queue in fullpipe_path::QUEUES {
+        let settings = [("path.queue", queue.name), ("path.buffer", "default")];
+        let buffer = with(LEAST, &settings).path.link.buffer;
+        let own = queue.limit.map(Buffer::Packets);
+        assert_eq!(buffer, own.unwrap_or(Buffer::Bdp(1.0)), "{}", queue.name);
+    }
+}
+
+#[test]
 fn a_queue_has_its_options_and_its_limit_from_tc() {
     let text = LEAST.replace(
         "buffer = \"1bdp\"",

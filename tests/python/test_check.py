@@ -16,7 +16,7 @@ import pytest
 import fullpipe as package
 from fullpipe.checks.against import against
 from fullpipe.checks.judge import judged
-from fullpipe.checks.run import Checked
+from fullpipe.checks.run import Checked, Given
 from fullpipe.checks.stored import Before
 
 if TYPE_CHECKING:
@@ -87,6 +87,75 @@ def test_what_does_not_hold_fails_and_its_command_shows_it_again(
     assert record["replay"] in shown.stdout
     worst = record["failed_seeds"][0]
     assert f"missed in 3 of 3 repetitions, worst with seed {worst}:" in shown.stdout
+
+
+OWN = """import fullpipe
+class Slow:
+    def __init__(self, config):
+        self.window = 4 * config.smss
+    def on_ack(self, cx, ack):
+        pass
+    def decision(self):
+        return fullpipe.Decision(self.window)
+"""
+
+
+def test_an_algorithm_and_keys_of_options_are_checked_and_told(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    written(tmp_path, "flow.a.goodput >= 5mbit")
+    (tmp_path / "s01.py").write_text(OWN)
+    words = ("check", "base.toml", "--cc", "s01.py:Slow", "--set", "path.rtt=80ms", "--repeat", "2")
+    done = fullpipe(*words, "--json", "--junit", "check.xml")
+    assert done.returncode == 1, done.stderr
+    (record,) = json.loads(done.stdout)
+    assert record["set"] == {"path.rtt": "80ms", "flow.0.cc": "s01.py:Slow"}
+    assert record["measured"] < 1e6
+    again = shlex.split(record["replay"])
+    replayed = json.loads(fullpipe(*again[1:], "--json").stdout)
+    assert replayed["flows"][0]["goodput_bps"] == record["measured"]
+    (suite,) = ET.parse(tmp_path / "check.xml").getroot().findall("testsuite")
+    told = {each.get("name"): each.get("value") for each in suite.iter("property")}
+    assert told == record["set"]
+    assert "base.toml with path.rtt=80ms, flow.0.cc=s01.py:Slow, 2 rep" in fullpipe(*words).stdout
+    fullpipe("check", "base.toml", "--out", "kept", "--repeat", "2")
+    compared = fullpipe(*words, "--against", "kept", "--markdown", "-")
+    assert "Set: path.rtt=80ms, flow.0.cc=s01.py:Slow." in compared.stdout
+    assert "base.toml" in compared.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--cc", "cubik"), "base.toml with --set flow.0.cc=cubik: no algorithm of this name"),
+        (("--cc", "nowhere.py:Mine"), "nowhere.py:Mine: no such file"),
+        (("--set", "path.rat=9mbit"), "did you mean path.rate?"),
+        (("--set", "path.rate"), "not KEY=VALUE"),
+        (("--set", "path.rate=9mbit,8mbit"), "path.rate=9mbit,8mbit"),
+        (("--recipe", "nowhere.toml"), "nowhere.toml"),
+        (
+            ("--set", "flow.0.name=other"),
+            'base.toml: expect.0 = "flow.a.goodput >= 5mbit": with flow.0.name=other no flow or link has this name',
+        ),
+    ],
+)
+def test_wrong_options_are_refused_before_any_run(
+    words: Sequence[str], said: str, fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    written(tmp_path, "flow.a.goodput >= 5mbit")
+    done = fullpipe("check", "base.toml", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "  fix: " in done.stderr
+
+
+def test_a_condition_that_is_wrong_in_the_file_is_no_matter_of_options(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    written(tmp_path, "flow.a.goodputs >= 5mbit")
+    done = fullpipe("check", "base.toml", "--cc", "bbr3")
+    assert done.returncode == 2
+    assert 'did you mean "goodput"?' in done.stderr
 
 
 def test_junit_has_a_suite_a_scenario_and_a_case_a_condition(
@@ -288,7 +357,7 @@ def test_a_significant_change_within_the_limit_does_not_count() -> None:
         )
         for scale in (1.0, 0.97)
     ]
-    checked = Checked("a.toml", "", [], [], 8, 0.0, "sim", False, rows[1], "", True)
+    checked = Checked("a.toml", "", [], Given(), [], 8, 0.0, "sim", False, rows[1], "", True)
     about: ScenarioAbout = {
         "file": "a.toml",
         "runner": "sim",

@@ -11,7 +11,7 @@ from fullpipe import terminal
 from fullpipe.checks import markdown as words
 from fullpipe.checks import stored
 from fullpipe.checks.against import LIMIT, against
-from fullpipe.checks.run import Checked, check, find, prepare
+from fullpipe.checks.run import Checked, Given, check, find, prepare
 from fullpipe.checks.show import records, show, sums, write_junit
 from fullpipe.errors import fail, printing, stoppable
 from fullpipe.progress import Counter
@@ -38,6 +38,7 @@ def check_all(
     kept: Path | None = None,
     markdown: str | None = None,
     limit: float = LIMIT,
+    given: Given = Given(),  # noqa: B008  (immutable)
 ) -> bool:
     """Runs the scenarios that have conditions and prints the verdicts.
 
@@ -52,6 +53,7 @@ def check_all(
         kept: Directory of earlier results to compare with; with it or `out`, scenarios without conditions run, too.
         markdown: File for the comparison as Markdown, `-` for standard output.
         limit: The least relative change that counts.
+        given: What options change in every scenario.
 
     Returns:
         Whether all conditions are met, and nothing got significantly worse.
@@ -64,7 +66,7 @@ def check_all(
     start = time.perf_counter()
     files = find(paths)
     before = stored.read(kept) if kept else None
-    subjects = prepare(files, repeat, seed, every=bool(out or kept))
+    subjects = prepare(files, repeat, seed, given, every=bool(out or kept))
     if not subjects:
         named = ", ".join(str(path) for path in paths)
         fail(
@@ -80,7 +82,7 @@ def check_all(
         fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside,
         counter,
     ):
-        for checked in check(subjects, runners, counter):
+        for checked in check(subjects, runners, given, counter):
             done.append(checked)
             if not as_json:
                 with printing():

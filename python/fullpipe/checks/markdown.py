@@ -22,6 +22,8 @@ _SPECIAL = str.maketrans({letter: f"\\{letter}" for letter in "\\`*_{}[]<>|#"})
 def markdown(found: Against, done: Sequence[Checked]) -> str:
     """Returns a heading, a table of the changes that count, the missed conditions, and a fold with all numbers."""
     lines = [f"### {headline(found)}", ""]
+    if done and done[0].set:
+        lines += [f"Set: {', '.join(map(_plain, done[0].set))}.", ""]
     counting = [*found.worse, *found.better]
     if counting:
         lines += [*_table(counting), ""]

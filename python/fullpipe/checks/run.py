@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tomllib
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -12,8 +13,9 @@ from fullpipe.batch import other_runners
 from fullpipe.batch.pool import cores, drain, pooled
 from fullpipe.batch.spec import SweepSpec, refuse_unsuited
 from fullpipe.checks.judge import judged
+from fullpipe.errors import refusal
 from fullpipe.frame import table
-from fullpipe.origin import read
+from fullpipe.origin import read, warm_up
 from fullpipe.run import parse
 from fullpipe.runners import is_simulator, option
 
@@ -32,6 +34,17 @@ _SHARD_S = 1.0
 """Approximate work of a shard, in seconds: progress is shown after each."""
 
 
+class Given(NamedTuple):
+    """Changes of options to every scenario."""
+
+    settings: Sequence[tuple[str, str]] = ()
+    """Keys with values."""
+    written: Sequence[tuple[str, str]] = ()
+    """The same as the user wrote them: a class by its file."""
+    loads: Sequence[str] = ()
+    """The options that load or allow what a run needs, as in `--recipe mine.toml`."""
+
+
 class Subject(NamedTuple):
     """A scenario that has conditions."""
 
@@ -45,8 +58,10 @@ class Checked(NamedTuple):
     file: str
     title: str
     judged: Sequence[Judged[Condition]]
-    settings: Sequence[str]
-    """Arguments of `--set` that make a plain run one of these repetitions."""
+    given: Given
+    """The changes that options make."""
+    jitter: Sequence[str]
+    """Arguments of `--set` that, besides, make a plain run one of these repetitions."""
     runs: int
     wall_s: float
     runner: str
@@ -69,17 +84,22 @@ class Checked(NamedTuple):
         """Whether every condition is met."""
         return all(each.met for each in self.judged)
 
+    @property
+    def set(self) -> list[str]:
+        """The changes that options make, as `--set` takes them."""
+        return [f"{key}={value}" for key, value in self.given.written]
+
     def replay(self, seed: int) -> list[str]:
         """Returns the command that runs a repetition again."""
-        return [
-            "fullpipe",
-            "run",
-            self.file,
-            *option(self.runner),
-            "--seed",
-            str(seed),
-            *(part for s in self.settings for part in ("--set", s)),
-        ]
+        return ["fullpipe", "run", *self._words(seed), *self.given.loads]
+
+    def explore(self, seed: int) -> list[str]:
+        """Returns the command that shows a repetition in a page."""
+        return ["fullpipe", "explore", *self._words(seed)]
+
+    def _words(self, seed: int) -> list[str]:
+        settings = [part for each in (*self.set, *self.jitter) for part in ("--set", each)]
+        return [self.file, *option(self.runner), "--seed", str(seed), *settings]
 
 
 def find(paths: Iterable[Path]) -> list[Path]:
@@ -98,7 +118,7 @@ def find(paths: Iterable[Path]) -> list[Path]:
 
 
 def prepare(
-    files: Iterable[Path], repeat: int, seed: int | None, *, every: bool = False
+    files: Iterable[Path], repeat: int, seed: int | None, given: Given, *, every: bool = False
 ) -> list[Subject]:
     """Returns the scenarios that have conditions, or with `every` all, after a check of all.
 
@@ -106,29 +126,58 @@ def prepare(
         ScenarioError: When a scenario or a condition is refused.
         OSError: When a file can't be read.
     """
-    return [subject for file in files if (subject := _subject(file, repeat, seed, every=every))]
+    found = (_subject(file, repeat, seed, given, every=every) for file in files)
+    return [subject for subject in found if subject]
 
 
-def _subject(path: Path, repeat: int, seed: int | None, *, every: bool) -> Subject | None:
+def _subject(
+    path: Path, repeat: int, seed: int | None, given: Given, *, every: bool
+) -> Subject | None:
     text, file = read(path)
-    scenario = parse(text, file)
+    shorter = warm_up(text, given.settings)
+    fixed = [*given.settings, *([shorter] if shorter else [])]
+    scenario = parse(text, file, set=dict(fixed))
+    _refuse_lost(text, file, scenario, given)
     if not scenario.expectations() and not every:
         return None
     # Without the values of its [sweep]: keys have their values from above it.
-    spec = SweepSpec(text, file, repeat=repeat, seed=seed, points=[[]])
+    spec = SweepSpec(text, file, fixed, repeat=repeat, seed=seed, points=[[]])
     try:
         spec.plan  # noqa: B018  (made here, to be refused here)
     except _core.ScenarioError:
         if scenario.is_random or repeat == 1:
             raise
         # The scenario sets its jitter to zero: all runs would be the same.
-        spec = SweepSpec(text, file, repeat=1, seed=seed, points=[[]])
+        spec = SweepSpec(text, file, fixed, repeat=1, seed=seed, points=[[]])
         spec.plan  # noqa: B018
     return Subject(scenario, spec)
 
 
+def _refuse_lost(text: str, file: str, scenario: _core.Scenario, given: Given) -> None:
+    """Refuses settings that rename what a condition is about: it would be left out, and the check be green."""
+    settings = dict(given.settings)
+    if not settings or "expect" in settings:
+        return
+    try:
+        parse(text, file)
+    except _core.ScenarioError as error:
+        if error.key.startswith("expect"):
+            raise  # wrong in the file
+    kept = {each[0] for each in scenario.expectations()}
+    for number, condition in enumerate(tomllib.loads(text).get("expect", [])):
+        if condition not in kept:
+            made = ", ".join(f"{key}={value}" for key, value in given.written)
+            raise refusal(
+                f"with {made} no flow or link has this name",
+                'name the flow in the file, like name = "a", or write flow.*',
+                file=file,
+                key=f"expect.{number}",
+                value=f'"{condition}"',
+            )
+
+
 def check(
-    subjects: Sequence[Subject], runners: Sequence[Runner], counter: Counter
+    subjects: Sequence[Subject], runners: Sequence[Runner], given: Given, counter: Counter
 ) -> Iterator[Checked]:
     """Runs the repetitions of each scenario, on each runner.
 
@@ -153,6 +202,7 @@ def check(
                 subject.spec.file,
                 subject.scenario.title or "",
                 list(judged(subject.scenario, rows)),
+                given,
                 [f"{key}={jitter}" for key, jitter, _ in plan.added_jitter],
                 plan.runs,
                 wall_s,

@@ -36,7 +36,8 @@ def show(checked: Checked, console: Console) -> None:
     from fullpipe.explore import outsiders
 
     how_often = "1 run" if checked.runs == 1 else f"{checked.runs} repetitions"
-    console.print(Text.assemble((_called(checked), "bold"), f", {how_often}"), soft_wrap=True)
+    made = f" with {', '.join(checked.set)}" if checked.set else ""
+    console.print(Text.assemble((_called(checked), "bold"), f"{made}, {how_often}"), soft_wrap=True)
     for each in checked.judged:
         condition = each.subject.name
         if len(condition) > _CONDITION:
@@ -46,12 +47,10 @@ def show(checked: Checked, console: Console) -> None:
         console.print(line(text, each.verdict))
         if not each.met:
             console.print(Text(f"    {reason(each)}:"), soft_wrap=True)
-            again = checked.replay(each.failed[0])
-            console.print(Text(f"    {shlex.join(again)}"), soft_wrap=True)
+            seed = each.failed[0]
+            console.print(Text(f"    {shlex.join(checked.replay(seed))}"), soft_wrap=True)
             if checked.runner == SIMULATOR and not outsiders(checked.resolved):
-                console.print(
-                    Text(f"    {shlex.join(['fullpipe', 'explore', *again[2:]])}"), soft_wrap=True
-                )
+                console.print(Text(f"    {shlex.join(checked.explore(seed))}"), soft_wrap=True)
 
 
 def _called(checked: Checked) -> str:
@@ -104,6 +103,7 @@ def records(all_checked: Sequence[Checked]) -> str:
             {
                 "file": checked.file,
                 "runner": checked.runner,
+                "set": dict(checked.given.written),
                 "condition": each.subject.text,
                 "of": each.subject.of,
                 "quantile": each.subject.quantile,
@@ -145,6 +145,10 @@ def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
             errors="0",
             time=f"{checked.wall_s:.3f}",
         )
+        if checked.given.written:
+            properties = ET.SubElement(suite, "properties")
+            for key, value in checked.given.written:
+                ET.SubElement(properties, "property", name=xml(key), value=xml(value))
         for each in checked.judged:
             share = f"{checked.wall_s / len(checked.judged):.3f}"
             case = ET.SubElement(

@@ -9,12 +9,18 @@ from fullpipe.commands.options import (
     ON,
     PLUGIN,
     PROGRAMS,
+    RECIPE,
+    SETTING,
     allow_programs,
     load_plugins,
+    load_recipes,
     new_directory,
     percentage,
     seed_option,
+    set_option,
+    setting,
 )
+from fullpipe.controllers import of_file
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
@@ -35,6 +41,16 @@ def command(
     seed: Annotated[
         int | None,
         seed_option(f"{FIRST_SEED} (default: the scenario's seed)."),
+    ] = None,
+    set_: Annotated[list[str] | None, set_option(SETTING)] = None,
+    cc: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            complete=("algorithms",),
+            help="Algorithm of each scenario's first flow, from `fullpipe list algorithms`, or a Python class, "
+            "like mine.py:Mine.",
+        ),
     ] = None,
     junit: Annotated[
         Path | None,
@@ -72,6 +88,7 @@ def command(
         ),
     ] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
+    recipe: Annotated[list[Path] | None, RECIPE] = None,
     programs: Annotated[bool, PROGRAMS] = False,
     as_json: Annotated[
         bool, Option("--json", help="Print the conditions as a JSON list, and nothing else.")
@@ -87,11 +104,13 @@ def command(
     Examples:
         fullpipe check scenarios/dualpi2.toml
         fullpipe check scenarios --repeat 10 --junit check.xml
+        fullpipe check cubic-vs-bbr1 --cc mine.py:Mine
         fullpipe check scenarios --out results/main
         fullpipe check scenarios --against results/main --markdown change.md
     """
     from fullpipe.checks.against import LIMIT
     from fullpipe.checks.command import check_all
+    from fullpipe.checks.run import Given
 
     if against is None:
         for name, value in (("--markdown", markdown), ("--limit", limit)):
@@ -101,7 +120,18 @@ def command(
         fail("--json and --markdown - both use standard output\n  fix: write one to a file")
     with user_errors():
         load_plugins(plugin)
+        load_recipes(recipe)
         allow_programs(programs)
+        written = [each.partition("=")[::2] for each in set_ or []]
+        settings = dict(setting(each) for each in set_ or [])
+        if cc is not None:
+            written.append(("flow.0.cc", cc))
+            settings["flow.0.cc"] = of_file(cc)
+        loads = [
+            *(word for each in plugin or [] for word in ("--plugin", each)),
+            *(word for each in recipe or [] for word in ("--recipe", str(each))),
+            *(["--programs"] if programs else []),
+        ]
         met = check_all(
             paths,
             repeat=repeat,
@@ -113,5 +143,6 @@ def command(
             kept=against,
             markdown=markdown,
             limit=LIMIT if limit is None else percentage(limit, "--limit"),
+            given=Given([*settings.items()], written, loads),
         )
     raise SystemExit(0 if met else 1)

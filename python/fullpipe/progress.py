@@ -1,18 +1,64 @@
-"""Progress bars on a terminal or in a notebook: of one run, once it has lasted a second, and of many runs."""
+"""Progress of one run and of many: as a bar on a terminal or in a notebook, elsewhere as a line a minute."""
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from fullpipe.errors import UserError
 from fullpipe.notebook import Line, is_notebook
 from fullpipe.terminal import console
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
-    from rich.progress import Progress
+    from rich.progress import Progress, ProgressColumn
+
+PERIOD = "FULLPIPE_PROGRESS_S"
+"""The environment variable with the seconds between two lines of progress."""
+_PERIOD_S = 60.0
+
+
+class Log:
+    """Prints a line of progress a minute on standard error if it is no terminal, as in CI; nothing for shorter work."""
+
+    def __init__(self, words: Callable[[], str]) -> None:
+        """Takes the function that returns the progress in words."""
+        self._words = words
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Log:
+        if not sys.stderr.isatty() and not is_notebook():
+            period_s, begun = _period_s(), time.monotonic()
+            # A thread, since a single run may last for hours without a word.
+            self._thread = threading.Thread(target=self._run, args=(period_s, begun), daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self, period_s: float, begun: float) -> None:
+        while not self._ended.wait(period_s):
+            with suppress(OSError):  # the reader of a pipe has gone
+                line = f"{self._words()}, {_clock(time.monotonic() - begun)} so far"
+                print(line, file=sys.stderr, flush=True)
+
+
+def _period_s() -> float:
+    text = os.environ.get(PERIOD, f"{_PERIOD_S}")
+    with suppress(ValueError):
+        if (period_s := float(text)) > 0:
+            return period_s
+    raise UserError(f"{PERIOD} = {text}: not a number of seconds\n  fix: write one, like 10")
 
 
 class Bar:
@@ -34,6 +80,7 @@ class Bar:
         self._next = time.monotonic() + self._PATIENCE_S if shown else float("inf")
         self._bar: Progress | None = None
         self.at = "before the run"
+        self._log = Log(lambda: f"{self._what}, {self.at}")
 
     def __call__(self, done_s: float, duration_s: float, events: int) -> None:
         """Updates the bar: `done_s` of `duration_s` seconds of virtual time are done, after `events` events."""
@@ -51,6 +98,7 @@ class Bar:
         self._bar.update(self._bar.task_ids[0], completed=done_s, events=count)
 
     def __enter__(self) -> Bar:
+        self._log.__enter__()
         return self
 
     def __exit__(
@@ -59,6 +107,7 @@ class Bar:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._log.__exit__()
         if self._bar is not None:
             self._bar.stop()
         if self._line is not None:
@@ -126,10 +175,12 @@ class Counter:
         at: The progress in words.
     """
 
-    def __init__(self, silent: bool = False, of: str = "runs") -> None:
+    def __init__(self, silent: bool = False, of: str = "runs", *, notes: bool = True) -> None:
+        """Shows nothing if it is `silent`, and prints no notes without `notes`."""
         self.at = f"before the first of the {of}"
         self._of = of
-        self._speaks = not silent
+        self._speaks = notes and not silent
+        self._log = None if silent else Log(lambda: ", ".join(filter(None, (self._what, self.at))))
         self._line = Line() if is_notebook() else None
         self._silent = self._line is None and (silent or not sys.stderr.isatty())
         self._next = 0.0
@@ -184,6 +235,8 @@ class Counter:
         self.at = "while recording"
 
     def __enter__(self) -> Counter:
+        if self._log is not None:
+            self._log.__enter__()
         return self
 
     def __exit__(
@@ -192,6 +245,8 @@ class Counter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self._log is not None:
+            self._log.__exit__()
         if self._bar is not None:
             self._bar.stop()
         if self._line is not None:
@@ -220,18 +275,40 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
+def _logged(
+    *columns: ProgressColumn, amount: Callable[[float], str] = lambda each: f"{each:,.0f}"
+) -> Progress:
+    """Returns a bar with columns, whose last task is a line a minute where there is no terminal."""
+    from rich.progress import Progress
+
+    def words() -> str:
+        if not bar.tasks:
+            return "before the first step"
+        task = bar.tasks[-1]
+        total = "" if task.total is None else f" of {amount(task.total)}"
+        return f"{task.description}, after {amount(task.completed)}{total}"
+
+    class Logged(Progress):
+        by_the_minute = Log(words)
+
+        def start(self) -> None:
+            self.by_the_minute.__enter__()
+            super().start()
+
+        def stop(self) -> None:
+            self.by_the_minute.__exit__()
+            super().stop()
+
+    out = console(stderr=True)
+    bar = Logged(*columns, console=out, transient=True, disable=not sys.stderr.isatty())
+    return bar
+
+
 def counting() -> Progress:
     """Returns a bar that counts, on standard error: `counting().add_task("simulating", total=9)`."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )
+    return _logged(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
 
 
 def reading() -> Progress:
@@ -239,20 +316,17 @@ def reading() -> Progress:
     from rich.progress import (
         BarColumn,
         DownloadColumn,
-        Progress,
         TextColumn,
         TimeRemainingColumn,
         TransferSpeedColumn,
     )
 
-    return Progress(
+    return _logged(
         TextColumn("{task.description}"),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
         TimeRemainingColumn(),
         TextColumn("left"),
-        console=console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
+        amount=lambda each: f"{each / 1e6:,.0f} MB",
     )

@@ -86,7 +86,7 @@ def attack(algorithm: str, params: Mapping[str, object], asked: Asked) -> None:
     place = asked.out or usual_directory(plan)
     about = {"search": _identity(plan), "build": build()}
     called = f"--out {asked.out}" if asked.out else str(place)
-    counter = Counter(of="s of CPU time", silent=asked.as_json)
+    counter = Counter(of="s of CPU time", notes=not asked.as_json)
     kept = Checkpoint(place, about, called)
     with (
         fresh_directory(place, called) as aside,

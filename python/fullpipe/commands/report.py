@@ -7,6 +7,7 @@ from typing import Annotated, TypeVar
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import SHOW, known_metrics, span
 from fullpipe.errors import fail, user_errors
+from fullpipe.progress import Log
 from fullpipe.report import Form, SlideForm, write_panel, write_report
 from fullpipe.report.panels.declared import PANELS
 
@@ -116,7 +117,8 @@ def command(
         if time is not None and panel is None:
             fail("--time: a part of a panel\n  fix: add --panel KEY, like --panel cwnd")
         part = None if time is None else span(time, "--time")
-        with computing(places[0]):
+        said = f"making the report of {directories[0] if len(directories) == 1 else f'{len(directories)} results'}"
+        with computing(places[0]), Log(lambda: said):
             if panel is not None:
                 chosen_form = _of(SlideForm, form or _Format.SVG)
                 made = write_panel(places, panel, chosen_form, out, time_s=part)

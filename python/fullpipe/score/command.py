@@ -164,7 +164,7 @@ def measured(candidates: Sequence[Candidate], asked: Asked) -> Result:
         raise UserError(candidates[0].problem)
     unlike = {each.key: each for each in candidates}
     folder = asked.folder or cache()
-    counter = Counter(silent=asked.as_json)
+    counter = Counter(notes=not asked.as_json)
     with ExitStack() as inside:
         inside.enter_context(stoppable(lambda: counter.at, kept_in(folder)))
         inside.enter_context(counter)

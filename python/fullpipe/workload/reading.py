@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from fullpipe.errors import fail, stoppable
+from fullpipe.progress import Log
 from fullpipe.terminal import console
 from fullpipe.workload.flows import FlowsError
 
@@ -90,6 +91,7 @@ class _Bar:
         self._total = sum(file.stat().st_size for file in files if file.is_file())
         self._begun = time.monotonic()
         self._bar: Progress | None = None
+        self._log = Log(lambda: f"extracting, {self.at}")
 
     def __call__(self, read: int, packets: int, flows: int, open_flows: int) -> None:
         """Updates the bar: bytes read, packets seen, ended flows and open flows."""
@@ -103,9 +105,11 @@ class _Bar:
         self._bar.update(self._bar.task_ids[0], completed=read, said=text)
 
     def __enter__(self) -> _Bar:
+        self._log.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._log.__exit__()
         if self._bar is not None:
             self._bar.stop()
 

@@ -51,6 +51,7 @@ __all__ = [
     "conformance_cases",
     "connect",
     "contain",
+    "contain_further",
     "containment_refused",
     "fleet_begin",
     "fleet_variables",
@@ -824,7 +825,8 @@ def contain(
 ) -> Container:
     """Starts a program that does not reach the machine. Linux only.
 
-    It gets the socket as its descriptor 3. Its output is lost.
+    It gets the socket as its descriptor 3. Its output is lost. It may fork: its processes are contained after
+    :func:`contain_further`.
 
     Args:
         command: Its absolute name, and its arguments.
@@ -839,6 +841,15 @@ def contain(
         MachineError: When a process can't be started.
     """
 
+def contain_further() -> None:
+    """Contains this process, which a contained program has forked: it starts no process or thread from now on.
+
+    Linux only.
+
+    Raises:
+        MachineError: When the machine does not allow it.
+    """
+
 def containment_refused() -> tuple[str, str] | None:
     """Tests whether programs can be contained here. Linux only.
 
@@ -849,12 +860,13 @@ def containment_refused() -> tuple[str, str] | None:
         OSError: When a process can't be started.
     """
 
-def connect(name: str, sockets: Sequence[int], patience_s: float) -> None:
-    """Makes the algorithm that processes serve one of this process. Not on Windows.
+def connect(name: str, parent: int, patience_s: float) -> None:
+    """Makes an algorithm in other processes one of this process: one for each run. Not on Windows.
 
     Args:
         name: Its name in scenarios.
-        sockets: Descriptors of sockets to the processes, which are handed over.
+        parent: Descriptor of a socket, which is handed over. For each socket that the other side receives over it,
+            it starts a process that serves the algorithm there.
         patience_s: Most time for an answer.
 
     Raises:

@@ -45,6 +45,10 @@ class RunnerError(UserError):
     """The runner is unknown or not installed; the text lists the known ones, or says how to install it."""
 
 
+class UnrepeatableError(UserError):
+    """A run had other results when it ran again: an algorithm keeps state from run to run, or depends on a clock."""
+
+
 class FailedRunsError(UserError):
     """Runs of a sweep failed; the text has the first error. Finished runs are kept."""
 

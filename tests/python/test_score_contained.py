@@ -373,6 +373,11 @@ def test_it_can_not_read_the_secret_of_the_hold_out(mine: Scorer) -> None:
         (mine.folder / "suite.toml").write_text(SUITE)
 
 
+def test_it_leaves_nothing_for_another_cell(mine: Scorer) -> None:
+    code = "import sys\nif hasattr(sys, 'left'): raise RuntimeError('done')\nsys.left = self"
+    assert mine.attempt(code)["failed"] is None
+
+
 def test_it_does_not_see_the_scenario(mine: Scorer) -> None:
     code = (
         "import gc, sys\n"

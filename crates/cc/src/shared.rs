@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Config;
 
-/// The shared state of all groups of one run.
+/// The shared state of one run, and of all groups in it.
 ///
 /// A runner creates one for each run and passes it to every [`Descriptor::build`]. Runs in other
 /// threads have their own, so a run depends only on its scenario and seed.
@@ -31,8 +31,8 @@ use crate::Config;
 /// [`Descriptor::build`]: crate::Descriptor::build
 #[derive(Debug, Default)]
 pub struct Shared {
-    /// State by its type and the name of the group.
-    groups: BTreeMap<(TypeId, String), Box<dyn Any + Send>>,
+    /// State by its type and the name of the group, or without one that of the run.
+    states: BTreeMap<(TypeId, Option<String>), Box<dyn Any + Send>>,
 }
 
 impl Shared {
@@ -41,11 +41,20 @@ impl Shared {
     ///
     /// Groups are distinct for each `T`: algorithms with different state don't meet.
     pub fn group<T: Default + Send + 'static>(&mut self, config: &Config) -> Group<T> {
-        let Some(name) = &config.group else {
-            return Group::default();
-        };
-        self.groups
-            .entry((TypeId::of::<T>(), name.clone()))
+        match &config.group {
+            Some(name) => self.state(Some(name.clone())),
+            None => Group::default(),
+        }
+    }
+
+    /// Returns the state of type `T` of the whole run, whatever the group.
+    pub fn run<T: Default + Send + 'static>(&mut self) -> Group<T> {
+        self.state(None)
+    }
+
+    fn state<T: Default + Send + 'static>(&mut self, group: Option<String>) -> Group<T> {
+        self.states
+            .entry((TypeId::of::<T>(), group))
             .or_insert_with(|| Box::new(Group::<T>::default()))
             .downcast_ref::<Group<T>>()
             .expect("the key has the type of the state")
@@ -53,7 +62,7 @@ impl Shared {
     }
 }
 
-/// A controller's handle to the state of its group.
+/// A controller's handle to the state of its group or run.
 #[derive(Debug, Default)]
 pub struct Group<T>(Arc<Mutex<T>>);
 
@@ -90,6 +99,15 @@ mod tests {
         assert_eq!(*shared.group::<u32>(&config(Some("laptop"))).lock(), 0);
         assert_eq!(*shared.group::<u64>(&phone).lock(), 0);
         assert_eq!(*Shared::default().group::<u32>(&phone).lock(), 0);
+        assert_eq!(*shared.run::<u32>().lock(), 0);
+    }
+
+    #[test]
+    fn the_state_of_a_run_is_that_of_all_groups() {
+        let shared = &mut Shared::default();
+        *shared.run::<u32>().lock() = 7;
+        assert_eq!(*shared.run::<u32>().lock(), 7);
+        assert_eq!(*Shared::default().run::<u32>().lock(), 0);
     }
 
     #[test]

@@ -69,6 +69,12 @@ pub(crate) fn contain(
     Ok(Container { sandbox })
 }
 
+/// Contains this process, which a contained program has forked.
+#[pyfunction]
+pub(crate) fn contain_further(py: Python<'_>) -> PyResult<()> {
+    contained::close().map_err(|error| of_machine(py, &error.problem, &error.fix))
+}
+
 /// Tests whether programs can be contained here. Returns the problem and its fix if not.
 #[pyfunction]
 pub(crate) fn containment_refused() -> Option<(String, String)> {

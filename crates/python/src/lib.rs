@@ -47,7 +47,7 @@ mod _core {
     use crate::conformance::{conformance_case, conformance_cases};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::contained::{Container, contain, containment_refused};
+    use crate::contained::{Container, contain, contain_further, containment_refused};
     #[pymodule_export]
     use crate::controller::{
         Ack_, Config_, Conn_, Context_, Decision_, Lost_, Recovery_, Snapshot_,

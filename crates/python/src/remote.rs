@@ -1,12 +1,15 @@
 //! Algorithms in another process, for Python: both sides.
 
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::io::{self, IoSlice};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
 use fullpipe_plugin::remote;
+use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
@@ -24,20 +27,30 @@ fn owned(socket: RawFd) -> UnixStream {
     UnixStream::from(socket)
 }
 
-/// Makes the algorithm that processes serve over sockets one of this process.
+/// Asks the other side of a socket for a process, and returns a socket to that.
+fn ask_for_one(parent: &UnixStream) -> io::Result<UnixStream> {
+    let (ours, theirs) = UnixStream::pair()?;
+    let passed = [theirs.as_raw_fd()];
+    sendmsg::<()>(
+        parent.as_raw_fd(),
+        &[IoSlice::new(b".")],
+        &[ControlMessage::ScmRights(&passed)],
+        MsgFlags::MSG_NOSIGNAL,
+        None,
+    )?;
+    Ok(ours)
+}
+
+/// Makes an algorithm one of this process, whose processes the other side of a socket starts.
 #[pyfunction]
-pub(crate) fn connect(
-    py: Python<'_>,
-    name: &str,
-    sockets: Vec<RawFd>,
-    patience_s: f64,
-) -> PyResult<()> {
-    let sockets = sockets.into_iter().map(owned).collect();
+pub(crate) fn connect(py: Python<'_>, name: &str, parent: RawFd, patience_s: f64) -> PyResult<()> {
+    let parent = owned(parent);
+    let start: Arc<remote::Start> = Arc::new(move || ask_for_one(&parent));
     let patience = Duration::from_secs_f64(patience_s);
     // On a thread, so that a signal ends the wait.
     let (tell, mut done) = channel();
     let of = name.to_owned();
-    thread::spawn(move || tell.send(remote::connect(&of, sockets, patience).map(drop)));
+    thread::spawn(move || tell.send(remote::connect(&of, start, patience).map(drop)));
     loop {
         py.check_signals()?;
         let (heard, channel) = py.detach(move || (done.recv_timeout(LOOK_UP), done));

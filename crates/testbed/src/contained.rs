@@ -2,8 +2,11 @@
 //! `fullpipe score`.
 //!
 //! It has an own root directory with few files, which are read-only; no network, no process besides
-//! itself, no capability and few system calls; and limits of memory and processor time. It reaches the
+//! its own, no capability and few system calls; and limits of memory and processor time. It reaches the
 //! caller by one socket only. It ends with the caller. SECURITY.md lists the promises with their tests.
+//!
+//! The program itself is trusted: it forks, and each of its processes calls [`close`] before it runs code
+//! of unknown quality.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -86,7 +89,7 @@ fn prepare(program: &Contained) -> Result<(), SandboxError> {
     privileges::limit_all()
         .and_then(|()| privileges::drop_all())
         .map_err(|error| sandbox::refused("a program without capabilities (capset)", error))?;
-    confine::few_calls().map(drop)
+    confine::few_calls(true).map(drop)
 }
 
 /// Limits this process, which may have more memory than the program that it executes next.
@@ -96,7 +99,6 @@ fn limit(program: &Contained) -> Result<(), SandboxError> {
         (Resource::RLIMIT_CPU, program.cpu_s),
         (Resource::RLIMIT_FSIZE, 0),
         (Resource::RLIMIT_NOFILE, DESCRIPTORS),
-        (Resource::RLIMIT_NPROC, 0),
         (Resource::RLIMIT_CORE, 0),
         (Resource::RLIMIT_MEMLOCK, 0),
         (Resource::RLIMIT_MSGQUEUE, 0),
@@ -105,6 +107,16 @@ fn limit(program: &Contained) -> Result<(), SandboxError> {
         .into_iter()
         .try_for_each(|(resource, most)| setrlimit(resource, most, most))
         .map_err(|error| sandbox::refused("limits of a program (setrlimit)", error))
+}
+
+/// Contains this process, which a contained program has forked: it starts no process or thread from now on.
+///
+/// # Errors
+/// When the machine does not allow it.
+pub fn close() -> Result<(), SandboxError> {
+    setrlimit(Resource::RLIMIT_NPROC, 0, 0)
+        .map_err(|error| sandbox::refused("limits of a program (setrlimit)", error))?;
+    confine::few_calls(false)?.apply()
 }
 
 /// Executes the program; returns only with an error.
@@ -123,7 +135,7 @@ fn execute(program: &Contained, socket: &OwnedFd, null: &OwnedFd) -> Result<Valu
         confine::give(socket.as_raw_fd(), SOCKET)
     };
     connected().map_err(sandbox::cant)?;
-    let filter = confine::few_calls()?;
+    let filter = confine::few_calls(true)?;
     limit(program)?;
     filter.apply()?;
     let error = match words.first() {

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from fullpipe.attack.goals import LAST_S
 from fullpipe.attack.optimize import PART, Evolution, Faces, Random
 from fullpipe.attack.trial import Value, measure, suited
+from fullpipe.batch.pool import unrepeatable
+from fullpipe.errors import UnrepeatableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,20 +87,24 @@ def search(
     Raises:
         MissingExtraError: When the package of the optimizer is not installed.
         ScenarioError: When the algorithm or one of its parameters is unknown.
+        UnrepeatableError: When a user's algorithm had another value when its first scenario ran again at the end.
         OSError: When a batch can't be kept.
     """
+    first: tuple[Tables, Value] | None = None
     faces = Faces(plan.space, plan.goal, plan.seed, plan.without)
     optimizer = Random(faces) if plan.at_random else Evolution(faces)
     found = Found()
     for number in itertools.count():
         if found.cpu_s >= plan.budget_s:
-            return found
+            break
         begun = time.process_time()
         batch = optimizer.ask()
         record = kept.get((number,)) if kept else None
         if record is None:
             scenarios = [tables(each, plan.goal) for each in batch]
             values = measure(plan.tested, plan.goal, scenarios, plan.threads)
+            there = zip(scenarios, values, strict=True)
+            first = first or next((each for each in there if each[1].own is not None), None)
         else:
             values = [_value(own, other, score) for own, other, score in record["values"]]
         scores = [
@@ -116,7 +122,13 @@ def search(
             found.cpu_s = record["cpu_s"]
         _add(found, batch, values, scores)
         show(found)
-    raise AssertionError  # never: the count has no end
+    if first and plan.tested.is_own:
+        [again] = measure(plan.tested, plan.goal, first[:1], 1)
+        if again != first[1]:
+            if kept:
+                kept.discard()
+            raise UnrepeatableError(unrepeatable(plan.tested.cc, "attack"))
+    return found
 
 
 def tables(candidate: Candidate, goal: Goal) -> Tables:

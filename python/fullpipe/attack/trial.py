@@ -14,6 +14,7 @@ from fullpipe.batch.cells import HERE
 from fullpipe.batch.executor import on_threads
 from fullpipe.batch.pool import cores
 from fullpipe.controllers import given
+from fullpipe.plugins import used
 from fullpipe.run import Run
 from fullpipe.stats import harm
 from fullpipe.toml import document
@@ -45,6 +46,11 @@ class Target:
     def classes(self) -> Any:  # noqa: ANN401  (what the core takes)
         """The classes in Python that it names."""
         return given([each for each in (self.cc, self.than) if each])
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it names code of the user: a class, or a library."""
+        return bool(self.classes or used([self.cc, self.than or ""]))
 
 
 @dataclass(frozen=True)

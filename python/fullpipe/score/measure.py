@@ -15,6 +15,7 @@ from fullpipe.errors import Exit
 from fullpipe.score import process
 from fullpipe.score.points import name_of
 from fullpipe.score.suite import with_algorithm
+from fullpipe.score.values import Found
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,6 +32,7 @@ _LOOK_UP_S = 0.1
 _SHARD_S = 0.5
 _CELL_S = 120.0
 """Longest time of code without a finished cell: a hundred times that of a slow one in Python."""
+UNREPEATABLE = "its results don't repeat, as with a clock or random numbers besides cx.random()"
 _AT_ONCE = 2000
 """Most runs of one plan: a plan of many takes a while before its first run."""
 
@@ -106,9 +108,38 @@ class Measure:
         for number, candidate in enumerate(code):
             jobs = [job for job in missing if job[0].key == candidate.key]
             self._turn = self._share(len(code) - number)
-            done = self._some(jobs, kept, done)
+            if jobs and self._repeats(jobs[0], kept, done):
+                done = self._some(jobs[1:], kept, done + 1)
             self.release(candidate.key)
         self._turn = None
+
+    def _repeats(self, job: tuple[Candidate, Cell], kept: Kept, done: int) -> bool:
+        """Executes a cell twice, in processes that have nothing in common, and keeps its values if they are the same.
+
+        Code whose results differ has failed, and loses the values that it has.
+        """
+        candidate, cell = job
+        found = []
+        for _ in range(2):
+            values = Found()
+            self._some([job], values, done)
+            self.release(candidate.key)
+            found.append(values.get(candidate.key, cell.key))
+        once, again = found
+        if once is None or again is None:
+            return False
+        if differs := next((name for name in once if once[name] != again[name]), None):
+            kept.drop(candidate.key)
+            first, second = (
+                "none" if each[differs] is None else f"{each[differs]:.6g}"
+                for each in (once, again)
+            )
+            self.failed[candidate.key] = (
+                f"{UNREPEATABLE}: {differs} of a cell was {first}, and then {second}"
+            )
+            return False
+        kept.add(candidate.key, cell.key, once)
+        return True
 
     def _share(self, candidates: int) -> _Turn | None:
         """Returns the share of the time that is left, for the first of a number of candidates; None if it has all."""
@@ -118,7 +149,7 @@ class Measure:
         lasts = max(self._end - now, 0.0) / candidates
         return _Turn(now + lasts, lasts)
 
-    def _some(self, jobs: list[tuple[Candidate, Cell]], kept: Kept, done: int) -> int:
+    def _some(self, jobs: list[tuple[Candidate, Cell]], kept: Found, done: int) -> int:
         while jobs and not self.over:
             some, jobs = jobs[:_AT_ONCE], jobs[_AT_ONCE:]
             for number, part in enumerate(self._suite.parts):
@@ -130,7 +161,7 @@ class Measure:
         if key in self._served:
             self._served.pop(key).close()
 
-    def _part(self, part: Part, jobs: list[tuple[Candidate, Cell]], kept: Kept, done: int) -> int:
+    def _part(self, part: Part, jobs: list[tuple[Candidate, Cell]], kept: Found, done: int) -> int:
         while jobs and not self.over:
             jobs = [job for job in jobs if self._is_ready(job[0])]
             try:
@@ -151,9 +182,7 @@ class Measure:
             return True
         stack = ExitStack()
         try:
-            stack.enter_context(
-                process.served(candidate, self._threads, self._secrets, contained=self._contained)
-            )
+            stack.enter_context(process.served(candidate, self._secrets, contained=self._contained))
         except process.CandidateError as error:
             self.failed[candidate.key] = str(error)
             return False
@@ -161,7 +190,7 @@ class Measure:
         return True
 
     def _run(
-        self, part: Part, jobs: Sequence[tuple[Candidate, Cell]], kept: Kept, done: int
+        self, part: Part, jobs: Sequence[tuple[Candidate, Cell]], kept: Found, done: int
     ) -> int:
         if not jobs:
             return done

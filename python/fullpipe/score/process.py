@@ -1,16 +1,18 @@
 """Processes with the code of a candidate: contained, or with the user's rights if that was asked for.
 
 The simulator and the results stay in this process. A candidate's process gets what an algorithm gets, call by call.
+Each run has a new one, a fork of a process that has not run the code: no state lives on from cell to cell.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 import sysconfig
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,14 +62,11 @@ def refused() -> str | None:
 
 
 @contextmanager
-def served(
-    candidate: Candidate, count: int, secrets: Sequence[Path], *, contained: bool
-) -> Iterator[None]:
-    """Runs processes that serve a candidate as the algorithm `candidate.cc` of this process, within the block.
+def served(candidate: Candidate, secrets: Sequence[Path], *, contained: bool) -> Iterator[None]:
+    """Makes a candidate the algorithm `candidate.cc` of this process, within the block.
 
     Args:
         candidate: A candidate that is code.
-        count: The number of processes, one for each thread of the simulator.
         secrets: Folders that the candidate must not see.
         contained: Whether the processes are contained.
 
@@ -76,36 +75,26 @@ def served(
         UserError: When this machine can't contain it.
         OSError: When a process can't be started.
     """
-    ends = []
-    sockets = []
+    ours, theirs = socket.socketpair()
+    with ours:
+        end = (_contained if contained else _uncontained)(candidate, theirs, secrets)
+        number = ours.detach()
     try:
-        for _ in range(count):
-            ours, theirs = socket.socketpair()
-            sockets.append(ours)
-            start = _contained if contained else _uncontained
-            ends.append(start(candidate, theirs, secrets))
         try:
-            numbers = [each.detach() for each in sockets]
-            sockets = []
-            _core.connect(candidate.cc, numbers, PATIENCE_S)
+            _core.connect(candidate.cc, number, PATIENCE_S)
         except _core.ScenarioError as error:
-            refused_by = next((said for each in ends if (said := _said(each))), None)
-            if refused_by:
+            if not isinstance(end, subprocess.Popen) and (refused_by := end.refused()):
                 raise UserError("\n  fix: ".join(refused_by)) from None
             raise CandidateError(error.problem) from None
         yield
     finally:
         _core.forget(candidate.cc)
-        for each in sockets:
-            each.close()
-        for end in ends:
-            end.kill() if isinstance(end, subprocess.Popen) else end.end()
-            if isinstance(end, subprocess.Popen):
-                end.wait()
-
-
-def _said(end: _core.Container | subprocess.Popen[bytes]) -> tuple[str, str] | None:
-    return None if isinstance(end, subprocess.Popen) else end.refused()
+        if isinstance(end, subprocess.Popen):
+            with suppress(ProcessLookupError):  # it leads a group with its forks
+                os.killpg(end.pid, signal.SIGKILL)
+            end.wait()
+        else:
+            end.end()
 
 
 def _contained(
@@ -122,7 +111,7 @@ def _contained(
                 "  fix: set XDG_STATE_HOME and XDG_CACHE_HOME to folders outside of them"
             )
     return _core.contain(
-        _command(str(executable), str(inside), candidate.made),
+        _command(str(executable), str(inside), candidate, contained=True),
         theirs.detach(),
         environment=[f"{name}={value}" for name, value in _environment().items()],
         places=places,
@@ -138,11 +127,13 @@ def _uncontained(
     with theirs:
         number = theirs.fileno()
         code = f"import os; os.dup2({number}, 3); " if number != 3 else ""
-        command = _command(sys.executable, str(Path(candidate.file).resolve()), candidate.made)
+        file = str(Path(candidate.file).resolve())
+        command = _command(sys.executable, file, candidate, contained=False)
         command[-1] = code + command[-1]
         return subprocess.Popen(
             command,
             pass_fds=[number],
+            start_new_session=True,
             env={**os.environ, **_ENVIRONMENT},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -159,11 +150,12 @@ def _package() -> Path:
     return Path(__file__).resolve().parents[1]
 
 
-def _command(executable: str, file: str, made: str) -> list[str]:
+def _command(executable: str, file: str, candidate: Candidate, *, contained: bool) -> list[str]:
     folders = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), str(_package().parent)]
     code = (
         f"import sys; sys.path.extend({list(dict.fromkeys(folders))!r}); "
-        f"from fullpipe.score.inside import main; main({file!r}, {made!r})"
+        f"from fullpipe.score.inside import main; "
+        f"main({file!r}, {candidate.made!r}, contained={contained})"
     )
     return [executable, "-P", "-s", "-S", "-B", "-c", code]
 

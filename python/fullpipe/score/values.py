@@ -35,27 +35,50 @@ def file_of(folder: Path, suite: Suite) -> Path:
     return folder / f"{suite.name}-{suite.identity[:8]}-{build()[:8]}.jsonl"
 
 
-class Kept:
-    """Values of cells by candidate, in a file to which lines are added.
+class Found:
+    """Values of cells by candidate."""
 
-    Raises:
-        OSError: When it can't be read or written.
-    """
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(self) -> None:
         self._known: dict[tuple[str, str], Values] = {}
-        self._inside = ExitStack()
-        self._lines: disk.Lines
 
     def get(self, candidate: str, cell: str) -> Values | None:
         """Returns the values of a cell; None if it has not run."""
         return self._known.get((candidate, cell))
 
     def add(self, candidate: str, cell: str, values: Values) -> None:
-        """Keeps the values of a cell."""
+        """Adds the values of a cell."""
         self._known[candidate, cell] = values
-        line = json.dumps([candidate, cell, values])
+
+    def drop(self, candidate: str) -> None:
+        """Forgets the values of a candidate."""
+        self._known = {at: values for at, values in self._known.items() if at[0] != candidate}
+
+
+class Kept(Found):
+    """Values in a file to which lines are added. A line without values drops those of the candidate before it.
+
+    Raises:
+        OSError: When it can't be read or written.
+    """
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self._file = file
+        self._inside = ExitStack()
+        self._lines: disk.Lines
+
+    def add(self, candidate: str, cell: str, values: Values) -> None:
+        """Keeps the values of a cell."""
+        super().add(candidate, cell, values)
+        self._write([candidate, cell, values])
+
+    def drop(self, candidate: str) -> None:
+        """Forgets the values of a candidate, in the file too."""
+        super().drop(candidate)
+        self._write([candidate, "", None])
+
+    def _write(self, entry: list[object]) -> None:
+        line = json.dumps(entry)
         self._lines.add(f"{in_name(line.encode())} {line}")
 
     def __enter__(self) -> Kept:
@@ -66,7 +89,10 @@ class Kept:
                 digest, _, line = each.partition(" ")
                 if digest == in_name(line.encode()):
                     candidate, cell, values = json.loads(line)
-                    self._known[candidate, cell] = values
+                    if values is None:
+                        super().drop(candidate)
+                    else:
+                        super().add(candidate, cell, values)
         else:
             torn = False
         self._lines = self._inside.enter_context(disk.Lines(self._file))

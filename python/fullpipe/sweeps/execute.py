@@ -9,7 +9,7 @@ from fullpipe import memory
 from fullpipe.batch import other_runners
 from fullpipe.batch.pool import ENGINES, Step, cores, drain, pooled
 from fullpipe.batch.spec import refuse_unsuited
-from fullpipe.errors import RunnerError
+from fullpipe.errors import RunnerError, UnrepeatableError
 from fullpipe.programs import left
 from fullpipe.results import suited_interval
 from fullpipe.results.save import PROGRAMS
@@ -126,7 +126,11 @@ class Execution:
             return 0, 0
         self._begin(spec, spec.plan.runs, sum(end - first for first, end in missing), "running")
         steps = pooled(spec, missing, SHARD_S, engine=self.engine, threads=self.threads)
-        return drain(steps, self._show, lambda shard: self._add(store, shard))
+        try:
+            return drain(steps, self._show, lambda shard: self._add(store, shard))
+        except UnrepeatableError:
+            store.discard()
+            raise
 
     def _run(
         self,

@@ -98,6 +98,16 @@ class SweepStore(Store):
         more = {key: pl.lit(value) for key, value in shard.more.items()}
         write_shard(self._frame(shard.rows).with_columns(**more), self.directory / "runs", name)
 
+    def discard(self) -> None:
+        """Deletes the shards of the simulator, whose results can't be trusted.
+
+        Raises:
+            OSError: When one can't be deleted.
+        """
+        for shard in self._shards():
+            if shard.runner == SIMULATOR:
+                disk.remove(shard.file)
+
     def _shards(self) -> list[ShardFile]:
         return shard_files(self.directory, self.spec.identity)
 

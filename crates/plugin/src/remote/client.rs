@@ -1,9 +1,9 @@
 //! The side of the simulator.
 
-use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, BufReader, Write};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::abi;
 use crate::convert::{path_number, recovery_number};
 use crate::host::{broken, checked, fault, numbers};
 
-/// A connection with one process, for one call at a time.
+/// A connection with the process of a run, for one call at a time.
 #[derive(Debug)]
 struct Channel {
     writer: UnixStream,
@@ -28,58 +28,53 @@ struct Channel {
     received: Message,
 }
 
-/// An algorithm in other processes: each has its code.
-#[derive(Clone, Debug)]
+/// Starts a process with an algorithm, and returns a socket to it.
+pub type Start = dyn Fn() -> io::Result<UnixStream> + Send + Sync;
+
+/// An algorithm in other processes.
+#[derive(Clone)]
 struct Known {
     descriptor: &'static Descriptor,
-    channels: Vec<Arc<Mutex<Channel>>>,
+    declared: Arc<str>,
+    start: Arc<Start>,
+    patience: Duration,
+}
+
+impl fmt::Debug for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.descriptor.name.fmt(f)
+    }
 }
 
 static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
-static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-thread_local! {
-    /// The number of this thread, by which it chooses a process.
-    static NUMBER: Cell<usize> = Cell::new(THREADS.fetch_add(1, Ordering::Relaxed));
-}
+/// The processes of a run, by their algorithms.
+#[derive(Debug, Default)]
+struct OfRun(BTreeMap<&'static str, Arc<Mutex<Channel>>>);
 
-/// Makes the algorithm that processes serve one of this process, as `name`. A call fails if its
-/// answer takes longer than `patience`.
+/// Makes an algorithm in other processes one of this process, as `name`. `start` is called now, for the
+/// declaration, and once for each run. A call fails if its answer takes longer than `patience`.
 ///
 /// # Errors
 /// The words of the other process, when it can't serve the algorithm; or a description of the problem.
 pub fn connect(
     name: &str,
-    sockets: Vec<UnixStream>,
+    start: Arc<Start>,
     patience: Duration,
 ) -> Result<&'static Descriptor, String> {
-    let mut channels = Vec::new();
-    let mut found = None;
-    for socket in sockets {
-        let failed = |error: io::Error| trouble(&error, patience);
-        socket.set_read_timeout(Some(patience)).map_err(failed)?;
-        socket.set_write_timeout(Some(patience)).map_err(failed)?;
-        let mut reader = BufReader::new(socket.try_clone().map_err(failed)?);
-        let declared = text(&mut reader, MOST_DECLARED).map_err(failed)?;
-        found.get_or_insert(declared);
-        channels.push(Arc::new(Mutex::new(Channel {
-            writer: socket,
-            reader,
-            sent: Words::default(),
-            received: Message::default(),
-        })));
-    }
-    let declared = found.ok_or("no process serves it")?;
+    let (_, declared) = Channel::open(&*start, patience).map_err(|it| trouble(&it, patience))?;
     let descriptor = declared::read(name, &declared, build)?;
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     known.push(Known {
         descriptor,
-        channels,
+        declared: declared.into(),
+        start,
+        patience,
     });
     Ok(descriptor)
 }
 
-/// Forgets the algorithms of this name, and closes their sockets once no run uses them.
+/// Forgets the algorithms of this name. Their processes end with their runs.
 pub fn forget(name: &str) {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     known.retain(|each| each.descriptor.name != name);
@@ -93,26 +88,44 @@ pub(crate) fn connected(registry: Registry) -> Registry {
         .fold(registry, |registry, each| registry.with(each.descriptor))
 }
 
-fn build(config: &Config, _: &mut Shared) -> AnyController {
+fn build(config: &Config, shared: &mut Shared) -> AnyController {
     let found = {
         let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         // Compared by address: the same name may have belonged to another one before.
         let same = |each: &&Known| std::ptr::eq(each.descriptor.name, config.algorithm);
         known.iter().find(same).cloned()
     };
-    let Some(Known {
-        descriptor,
-        channels,
-    }) = found
-    else {
+    let Some(known) = found else {
         fault(config.algorithm, "create", None, "its process has ended");
     };
-    let channel = &channels[NUMBER.with(Cell::get) % channels.len()];
+    let of_run = shared.run::<OfRun>();
+    let mut processes = of_run.lock();
+    let channel = processes
+        .0
+        .entry(known.descriptor.name)
+        .or_insert_with(|| known.started());
     AnyController::User(Box::new(Remote::new(
-        descriptor,
+        known.descriptor,
         config,
         Arc::clone(channel),
     )))
+}
+
+impl Known {
+    /// Starts the process of a run, which must declare what the first one did.
+    fn started(&self) -> Arc<Mutex<Channel>> {
+        let said = match Channel::open(&*self.start, self.patience) {
+            Ok((channel, declared)) if *declared == *self.declared => {
+                return Arc::new(Mutex::new(channel));
+            }
+            Ok((_, declared)) => match declared::read(self.descriptor.name, &declared, build) {
+                Ok(_) => "its declaration is another one at each import".to_owned(),
+                Err(refused) => refused,
+            },
+            Err(error) => trouble(&error, self.patience),
+        };
+        fault(self.descriptor.name, "create", None, &said)
+    }
 }
 
 fn trouble(error: &io::Error, patience: Duration) -> String {
@@ -140,6 +153,22 @@ struct Remote {
 }
 
 impl Channel {
+    /// Starts a process; returns the connection with it, and its declaration.
+    fn open(start: &Start, patience: Duration) -> io::Result<(Channel, String)> {
+        let socket = start()?;
+        socket.set_read_timeout(Some(patience))?;
+        socket.set_write_timeout(Some(patience))?;
+        let mut reader = BufReader::new(socket.try_clone()?);
+        let declared = text(&mut reader, MOST_DECLARED)?;
+        let channel = Channel {
+            writer: socket,
+            reader,
+            sent: Words::default(),
+            received: Message::default(),
+        };
+        Ok((channel, declared))
+    }
+
     /// Sends the words, and returns whether the decision changed, the connection's number, whether it
     /// listens to sent packets, and the decision.
     fn ask(&mut self) -> io::Result<Result<(bool, u64, bool, abi::Decision), String>> {

@@ -5,10 +5,14 @@
 
 use libc::c_long;
 use nix::errno::Errno;
-use seccompiler::{BpfProgram, SeccompAction};
+use seccompiler::{BpfProgram, SeccompAction, SeccompCmpOp};
 
 use super::calls::{self, Rules};
 use crate::{SandboxError, sandbox};
+
+/// Flags of clone(2) that a fork may have, besides its signal.
+const FORK: u64 = (libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID) as u64;
+const SIGCHLD: u64 = libc::SIGCHLD as u64;
 
 const COMMON: &[c_long] = &[
     // Open descriptors.
@@ -108,8 +112,8 @@ const OLD: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLD: &[c_long] = &[];
 
-/// Returns the filter of a contained program.
-pub(super) fn filter() -> Result<BpfProgram, SandboxError> {
+/// Returns the filter of a contained program. With `forks` it may also start processes, and limit itself further.
+pub(super) fn filter(forks: bool) -> Result<BpfProgram, SandboxError> {
     calls::available().map_err(|error| {
         let step = "the system calls of a program to be filtered (seccomp)";
         sandbox::refused(step, error)
@@ -119,9 +123,17 @@ pub(super) fn filter() -> Result<BpfProgram, SandboxError> {
         .chain(OLD)
         .map(|call| (*call, Vec::new()))
         .collect();
-    // Limits of its own may be read, and not set.
-    let reads = calls::one(2, seccompiler::SeccompCmpOp::Eq, 0).map_err(calls::unfiltered)?;
-    rules.insert(libc::SYS_prlimit64, vec![reads]);
+    if forks {
+        let fork =
+            calls::one(0, SeccompCmpOp::MaskedEq(!FORK), SIGCHLD).map_err(calls::unfiltered)?;
+        rules.insert(libc::SYS_clone, vec![fork]);
+        let whole = [libc::SYS_prlimit64, libc::SYS_prctl, libc::SYS_seccomp];
+        rules.extend(whole.map(|call| (call, Vec::new())));
+    } else {
+        // Limits of its own may be read, and not set.
+        let reads = calls::one(2, SeccompCmpOp::Eq, 0).map_err(calls::unfiltered)?;
+        rules.insert(libc::SYS_prlimit64, vec![reads]);
+    }
     let refused = SeccompAction::Errno(Errno::EPERM as u32);
     calls::filtered(rules, refused, SeccompAction::Allow).map_err(calls::unfiltered)
 }

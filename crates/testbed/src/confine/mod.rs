@@ -34,9 +34,9 @@ pub(crate) struct Confinement {
 #[derive(Debug)]
 pub(crate) struct FewCalls(BpfProgram);
 
-/// Returns the filter of a contained program.
-pub(crate) fn few_calls() -> Result<FewCalls, SandboxError> {
-    few_calls::filter().map(FewCalls)
+/// Returns the filter of a contained program, or with `forks` that of one whose processes are contained.
+pub(crate) fn few_calls(forks: bool) -> Result<FewCalls, SandboxError> {
+    few_calls::filter(forks).map(FewCalls)
 }
 
 impl FewCalls {

@@ -85,7 +85,7 @@ class Holds:
         for first, end in ((0, 1), (1, spec.plan.runs)) if stop else ((0, spec.plan.runs),):
             if first >= end:
                 continue
-            steps = pooled(spec, [(first, end)], _SHARD_S)
+            steps = pooled(spec, [(first, end)], _SHARD_S, again=not stop)
             frames.extend(table(each.shard.rows) for each in steps if each.shard)
             self.runs += end - first
             self._tick(self.runs)

@@ -102,6 +102,7 @@ def cli() -> str:
         "`fullpipe COMMAND --help` prints the same.",
         "",
         "Exit codes: 0 success; 1 a condition, cell or claim is not met; 2 wrong usage or input;",
+        "3 no condition is unmet, and one was not evaluated (`evaluate`, `trace judge`);",
         "128 + *n* ended by signal *n* (130 for Ctrl-C).",
         "",
     ]

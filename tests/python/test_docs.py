@@ -45,7 +45,7 @@ PAGES = sorted(
 )
 BLESS = "FULLPIPE_BLESS" in os.environ
 # A line that makes the exit code another than 0.
-_FAILURE = re.compile(r"^error:| missed$|^\d+ met, [1-9]\d* not met,")
+_FAILURE = re.compile(r"^error:| missed$|: \d+ met, [1-9]\d* not met,")
 
 
 def _markdown() -> list[str]:

@@ -438,6 +438,20 @@ def test_an_algorithm_that_a_path_refuses_is_not_evaluated_there(tmp_path: Path)
     assert found.judged.reason
 
 
+def test_a_criterion_without_a_value_is_exit_code_3(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    words = ("evaluate", "dctcp", "--criterion", "bleached-ecn", "--quick", "--out", "ev")
+    done = fullpipe(*words)
+    assert done.returncode == 3, done.stderr
+    assert "1 criterion: 1 not evaluated" in done.stdout
+    assert fullpipe(*words, "--allow-unevaluated").returncode == 0
+    # No scenario can show it, whatever the algorithm is.
+    done = fullpipe("evaluate", "dctcp", "--criterion", "multipath", "--quick", "--out", "other")
+    assert done.returncode == 0, done.stderr
+    # The states of another algorithm.
+    out = fullpipe("evaluate", "cubic", "--suite", "bbr-draft")
+    assert out.returncode == 2
+
+
 def test_a_miss_of_the_model_is_not_the_algorithm_s(fullpipe: Fullpipe, tmp_path: Path) -> None:
     done = fullpipe("evaluate", "scream", "--criterion", "rtt-step", "--quick", "--out", "kept")
     assert done.returncode == 1, done.stderr

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import fullpipe as _fullpipe
 import served
 from fullpipe import _core, programs, runners
 from fullpipe.programs import lines
@@ -471,3 +472,53 @@ def test_the_schema_has_the_names_of_recipes(name: str) -> None:
     assert patterns
     assert all(re.search(pattern, name) for pattern in patterns)
     assert not any(re.search(pattern, f"{name}:") for pattern in patterns)
+
+
+def test_the_judge_of_a_kept_run_takes_the_qlog_of_its_program(folder: Path) -> None:
+    """The programs write logs of our own CUBIC and Reno, as a stack's sender would, and one of a receiver."""
+    path = {"rate": "10mbit", "rtt": "20ms", "buffer": "1bdp"}
+    for name in ("cubic", "newreno"):
+        run = {"duration": "25s", "path": path, "flow": [{"cc": name}]}
+        _fullpipe.run(run, trace="ack").qlog(folder / f"{name}.sqlog")
+    (folder / "receiver.sqlog").write_text("")
+    sends = SENDS.replace(
+        'open("left.qlog", "w").write("a log")',
+        f"import shutil\nfor name in sys.argv[2:]: shutil.copy({str(folder)!r} + '/' + name, 'of-' + name)",
+    )
+    tables = own(folder, sends, more='qlog = "*.sqlog"\nstart = "500ms"\n')
+
+    def kept(name: str, *logs: str) -> Path:
+        called = tables.replace("{port}", f"{{port}} {' '.join(logs)}", 1)
+        file = scenario(folder, CUBIC, called, duration="4s", name=name)
+        done = fullpipe(
+            "run", file, "--on=kernel", "--programs", "--trace=ack", "--out", folder / name
+        )
+        assert done.returncode == 0, done.stderr
+        return folder / name
+
+    one = kept("one", "cubic.sqlog", "receiver.sqlog")
+    words = ("--seeds", 2, "--json")
+    found = {}
+    for name in ("cubic", "newreno"):
+        done = fullpipe("trace", "judge", one, "--as", name, *words)
+        found[name] = json.loads(done.stdout)
+        assert found[name]["trace"] == "one, mine"
+    verdicts = {each["condition"]: each["verdict"] for each in found["cubic"]["conditions"]}
+    assert verdicts["beta"] == verdicts["slow-start-end"] == "met"
+    assert found["newreno"]["first_difference"]["condition"] in ("halving", "reno-growth")
+    # The kernel's flow, by its name, needs a path without the program.
+    words_of_it = ("trace", "judge", one, "--as=cubic", "--flow=kernel-cubic")
+    done = fullpipe(*words_of_it, *words)
+    assert "1 program next to the judged flow" in done.stderr and "--path" in done.stderr
+    alone = scenario(folder, CUBIC, name="alone")
+    done = fullpipe(*words_of_it, "--path", alone, *words)
+    assert json.loads(done.stdout)["trace"] == "one, kernel-cubic", done.stderr
+
+    two = kept("two", "cubic.sqlog", "newreno.sqlog")
+    done = fullpipe("trace", "judge", two, "--as", "newreno", *words)
+    assert done.returncode == 2
+    assert "2 qlogs of programs: mine/of-cubic.sqlog, mine/of-newreno.sqlog" in done.stderr
+    assert "fix: name one of them, like --flow mine/of-cubic.sqlog" in done.stderr
+    done = fullpipe("trace", "judge", two, "--as=newreno", "--flow=mine/of-newreno.sqlog", *words)
+    found = {each["condition"]: each for each in json.loads(done.stdout)["conditions"]}
+    assert found["halving"]["verdict"] == "met", done.stderr

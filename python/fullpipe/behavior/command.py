@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.behavior.envelope import LEAST_POINTS, conformance, margin_of, points_of
+from fullpipe.behavior.conditions.loss import loss_rate, lost_packets
 from fullpipe.behavior.judge import judge
 from fullpipe.behavior.model import model_of
 from fullpipe.behavior.rules import Rules
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from fullpipe.behavior.envelope import Conformance
-    from fullpipe.behavior.model import Model
     from fullpipe.behavior.observed import Observed
     from fullpipe.behavior.source import Source
     from fullpipe.run import Run
@@ -58,14 +56,19 @@ def judge_trace(
     with fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside:
         ours = model.run()
         observed = of_run(ours)
+        with counting() as bar:
+            runs = [
+                of_run(model.run(seed))
+                for seed in bar.track(range(1, seeds + 1), description="simulating")
+            ]
+        losses = [loss_rate(algorithm, runs)]
         judged = Judgment(
             f"{trace.name}, {source.observed.name}",
             rules.title,
             path_line(ours.scenario.to_toml()),
-            judge(source.observed, rules),
-            judge(observed, rules),
+            judge(source.observed, rules, losses),
+            judge(observed, rules, losses),
             _metrics(source.observed, observed),
-            _envelope(source.observed, observed, model, seeds),
         )
         if out and aside:
             command = f"fullpipe trace judge {shlex.quote(str(trace))} --as {algorithm}"
@@ -97,26 +100,7 @@ def _mean_rtt(trace: Observed) -> str:
 
 
 def _lost(trace: Observed) -> str:
-    if trace.has("lost"):
-        return f"{float(trace.column('lost')[-1]) / trace.segment:.0f}"
-    for name in ("lost_packets", "retransmits"):
-        if trace.has(name):
-            return f"{float(trace.column(name)[-1]):.0f}"
-    return "–"
-
-
-def _envelope(trace: Observed, model: Observed, run: Model, seeds: int) -> Conformance | None:
-    if not seeds or not trace.has("delivered") or not (trace.has("rtt") or trace.has("srtt")):
-        return None
-    own = points_of(trace, run.rate_bps, run.rtt_s)
-    if len(own) < LEAST_POINTS or len(points_of(model, run.rate_bps, run.rtt_s)) < LEAST_POINTS:
-        return None
-    with counting() as bar:
-        runs = [
-            points_of(of_run(run.run(seed)), run.rate_bps, run.rtt_s)
-            for seed in bar.track(range(1, seeds + 1), description="simulating")
-        ]
-    return conformance(own, runs, margin_of(trace, run.rate_bps, run.rtt_s))
+    return f"{float(lost_packets(trace)[-1]):.0f}" if trace.has("loss") else "–"
 
 
 def _save(

@@ -110,9 +110,9 @@ class Found:
         )
 
 
-def judge(trace: Observed, rules: Rules) -> list[Found]:
-    """Evaluates every condition of the algorithm on a trace."""
-    return [_found(each, trace, rules) for each in of_algorithm(rules.algorithm)]
+def judge(trace: Observed, rules: Rules, also: Sequence[Condition] = ()) -> list[Found]:
+    """Evaluates every condition of the algorithm on a trace, and others."""
+    return [_found(each, trace, rules) for each in (*of_algorithm(rules.algorithm), *also)]
 
 
 def first_difference(found: Sequence[Found]) -> tuple[float, Found] | None:

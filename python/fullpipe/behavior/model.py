@@ -13,6 +13,7 @@ import numpy as np
 
 from fullpipe import origin
 from fullpipe.behavior.source import TraceError
+from fullpipe.programs import is_program
 from fullpipe.run import load, run
 
 if TYPE_CHECKING:
@@ -104,20 +105,19 @@ def model_of(
         text = origin.of_algorithms([rules.algorithm])
     checked = load(text, set=_of_path(given))
     tables: dict[str, Any] = deepcopy(tomllib.loads(text))
-    programs = tables.pop("program", [])
-    if len(programs) > 1:
+    judged, flows = _judged(tables, source.of if file is None else "")
+    if others := sum(map(_is_program, flows)):
         raise TraceError(
-            f"{file or 'scenario'}: {len(programs)} programs: the model runs in the simulator, which has none\n"
-            "  fix: state the path in a scenario with the judged program alone, or with flows"
+            f"{file or 'scenario'}: {others} program{'s' if others > 1 else ''} next to the judged flow:"
+            " the model runs in the simulator, which has none\n"
+            "  fix: state the path with --path and a scenario that has the judged program alone, or with flows"
         )
-    # The model takes the place of the program, else of the first flow.
-    flows = [*({} for _ in programs), *(tables.get("flow") or [])] or [{}]
-    first = {key: value for key, value in flows[0].items() if key not in ("params", "cc", "count")}
+    first = {key: value for key, value in judged.items() if key not in ("params", "cc", "count")}
     if source.flow is not None:
         first = {key: value for key, value in first.items() if key in ("link", "route")}
         first |= _of_flow(source.observed)
     first |= {"cc": rules.algorithm, "name": "model"}
-    tables["flow"] = [first, *flows[1:]]
+    tables["flow"] = [first, *flows]
     tables.pop("expect", None)
     duration_s = max(math.ceil(source.observed.end * 10) / 10, 0.1)
     tables["duration"] = f"{round(duration_s * 1e3)}ms"
@@ -126,6 +126,27 @@ def model_of(
     settings.pop("duration", None)
     resolved = tomllib.loads(checked.to_toml())
     return Model(tables, settings, *_of_link(resolved, source.observed), duration_s)
+
+
+def _judged(tables: dict[str, Any], name: str) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
+    """Takes the programs out of a scenario; returns the judged flow or program, and the others.
+
+    It is the one with the name; without a name, the first program, else the first flow.
+    """
+    every: list[Mapping[str, Any]] = [
+        *({"server": "", **each} for each in tables.pop("program", [])),
+        *tables.get("flow", []),
+    ] or [{}]
+    named = [each for each in every if name and each.get("name") == name]
+    judged = next(iter([*named, *filter(_is_program, every)]), every[0])
+    others = [each for each in every if each is not judged]
+    if judged.get("count", 1) > 1:
+        others.insert(0, {**judged, "count": judged["count"] - 1})
+    return judged, others
+
+
+def _is_program(flow: Mapping[str, Any]) -> bool:
+    return "server" in flow or "use" in flow or is_program(str(flow.get("cc", "")))
 
 
 def _of_path(given: Mapping[str, str]) -> dict[str, str]:

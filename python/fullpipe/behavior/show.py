@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from fullpipe.behavior.envelope import Conformance
     from fullpipe.behavior.judge import Found
 
 _HEAD = ("condition", "trace", "model", "accepted")
@@ -35,7 +34,6 @@ class Judgment:
         found: The conditions on the trace.
         model: The conditions on the model's run over the path, in the same order.
         metrics: Names and values of the trace and of the model, in words.
-        envelope: The overlap of throughput and delay; None if the trace is too short.
     """
 
     title: str
@@ -44,12 +42,16 @@ class Judgment:
     found: Sequence[Found]
     model: Sequence[Found]
     metrics: Sequence[tuple[str, str, str]] = ()
-    envelope: Conformance | None = None
 
     @property
-    def met(self) -> bool:
-        """Whether no condition is unmet."""
-        return not any(each.verdict is Verdict.MISSED for each in self.found)
+    def missed(self) -> bool:
+        """Whether a condition is not met."""
+        return any(each.verdict is Verdict.MISSED for each in self.found)
+
+    @property
+    def unevaluated(self) -> bool:
+        """Whether a condition was not evaluated."""
+        return any(each.verdict is Verdict.SKIPPED for each in self.found)
 
     @property
     def sums(self) -> str:
@@ -61,23 +63,29 @@ class Judgment:
 
     @property
     def first(self) -> str:
-        """The earliest difference with its time and rule; a sentence without one."""
-        if not self.found:
-            return f"no conditions are declared for {self.algorithm}"
-        found = first_difference(self.found)
-        if found is None:
-            return "no difference in the conditions that were evaluated"
-        return f"first difference, at {found[0]:.2f} s: {found[1].difference}"
+        """The earliest difference with its time and rule; else the conditions that were not evaluated, if any."""
+        if found := first_difference(self.found):
+            return f"first difference, at {found[0]:.2f} s: {found[1].difference}"
+        reasons: dict[str, list[str]] = {}
+        for each in self.found:
+            if each.verdict is Verdict.SKIPPED:
+                reasons.setdefault(each.reason, []).append(each.condition.key)
+        if not reasons:
+            return f"no difference: all {len(self.found)} conditions were evaluated and are met"
+        why = "; ".join(f"{', '.join(keys)} ({reason})" for reason, keys in reasons.items())
+        count = sum(map(len, reasons.values()))
+        return f"{count} of {len(self.found)} conditions {'was' if count == 1 else 'were'} not evaluated: {why}"
 
 
 def show(judged: Judgment, console: Console) -> None:
     """Prints the table of conditions, and a line for each difference."""
-    console.print(Text(f"{judged.title} as {judged.algorithm}", style="bold"), soft_wrap=True)
+    console.print(
+        Text(f"{judged.title} as {judged.algorithm}: {judged.sums}", style="bold"), soft_wrap=True
+    )
     console.print(Text(judged.path, style="dim"), soft_wrap=True)
     if judged.metrics:
         _print_metrics(judged, console)
-    if judged.found:
-        console.print(Text(_line(*_HEAD, "verdict"), style="dim"))
+    console.print(Text(_line(*_HEAD, "verdict"), style="dim"))
     for each, ours in zip(judged.found, judged.model, strict=True):
         cells = (each.condition.key, _value(each), _value(ours), _accepted(each))
         text = Text(_line(*cells, ""))
@@ -88,12 +96,7 @@ def show(judged: Judgment, console: Console) -> None:
         for part in textwrap.wrap(note, 74, break_on_hyphens=False):
             console.print(Text(f"      {part}", style="dim"), soft_wrap=True)
     console.print()
-    if judged.envelope:
-        for line in judged.envelope.lines():
-            console.print(Text(line), soft_wrap=True)
     console.print(Text(judged.first), soft_wrap=True)
-    if judged.found:
-        console.print(Text(judged.sums, style="bold"))
 
 
 def _print_metrics(judged: Judgment, console: Console) -> None:
@@ -126,13 +129,15 @@ def markdown(judged: Judgment) -> str:
     lines = [f"# {judged.title} as {judged.algorithm}", "", f"{judged.path}.", ""]
     if judged.metrics:
         lines += [row(("", "trace", "model")), "|---|--:|--:|", *map(row, judged.metrics), ""]
-    if judged.envelope:
-        lines += [*judged.envelope.lines(), ""]
-    lines += [f"{judged.first[0].upper()}{judged.first[1:]}.", ""]
-    if judged.found:
-        lines += [f"{judged.sums}.", "", row((*_HEAD, "verdict", "rule", "from", "tolerance")), ""]
-        lines[-1] = "|---|--:|--:|---|---|---|---|---|"
-        lines += [row(cells) for cells in table(judged)]
+    lines += [
+        f"{judged.first[0].upper()}{judged.first[1:]}.",
+        "",
+        f"{judged.sums}.",
+        "",
+        row((*_HEAD, "verdict", "rule", "from", "tolerance")),
+        "|---|--:|--:|---|---|---|---|---|",
+        *map(row, table(judged)),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -164,7 +169,8 @@ def as_json(judged: Judgment) -> str:
         "trace": judged.title,
         "as": judged.algorithm,
         "path": judged.path,
-        "met": judged.met,
+        "met": not (judged.missed or judged.unevaluated),
+        "evaluated": not judged.unevaluated,
         "first_difference": None
         if first is None
         else {
@@ -174,6 +180,5 @@ def as_json(judged: Judgment) -> str:
         },
         "conditions": [each.record() for each in judged.found],
         "model": [each.record() for each in judged.model],
-        "envelope": judged.envelope.record() if judged.envelope else None,
     }
     return json.dumps(record, indent=1)

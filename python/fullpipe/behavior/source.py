@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import tomllib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from fullpipe import _core
 from fullpipe.behavior.observed import Observed
 from fullpipe.errors import UserError
-from fullpipe.foreign.flow import COLUMNS, Flow
+from fullpipe.foreign.flow import COLUMNS, LEAST_BYTES, Flow, ForeignError
 from fullpipe.foreign.kinds import read
 from fullpipe.results import read_parquet
 from fullpipe.results.load import load
+from fullpipe.results.save import PROGRAMS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from fullpipe.behavior.observed import Values
+    from fullpipe.foreign.kinds import Read
     from fullpipe.run_data import RunData
 
+_QLOGS = {".qlog", ".sqlog"}
 _STEP_S = 0.01
 """The time between the rows of a capture."""
 _SEGMENT, _QUIC = 1448.0, 1200.0
@@ -42,6 +47,7 @@ class Source:
         kind: What wrote the trace: "qlog", "capture", the name of a runner.
         flow: The flow of a foreign file; None for a kept run.
         scenario: The complete scenario of a kept run; empty for a foreign file.
+        of: The flow's name in the scenario; empty for a foreign file.
         warnings: What could not be read.
     """
 
@@ -49,6 +55,7 @@ class Source:
     kind: str
     flow: Flow | None = None
     scenario: str = ""
+    of: str = ""
     warnings: tuple[str, ...] = ()
 
 
@@ -57,7 +64,8 @@ def open_trace(path: Path, flow: str | None = None) -> Source:
 
     Args:
         path: A file of another program, or the directory of a run.
-        flow: The flow's name, or a part of it that no other has; None for the only or the largest one.
+        flow: The flow's name, or a part of it that no other has; None for that of the only qlog of a run's programs,
+            else for the only, the largest or the first one.
 
     Raises:
         TraceError: When there is no such flow, or it has too few samples.
@@ -70,11 +78,26 @@ def open_trace(path: Path, flow: str | None = None) -> Source:
 
 def _of_file(path: Path, name: str | None) -> Source:
     found = read(path, step=_STEP_S, exact=True)
-    flows = [each for each in found.flows if len(each.rows) > 1]
+    flows = _long_enough(found.flows)
     if not flows:
         raise TraceError(f"{path}: no flow with two samples\n  fix: name a longer measurement")
-    by_size = sorted(flows, key=lambda each: -(each.rows[-1].get("delivered") or 0.0))
-    chosen = flows[_chosen(path, [each.name for each in flows], name)] if name else by_size[0]
+    number = _chosen(path, [each.name for each in flows], name) if name else _largest(flows)
+    return _of_flow(flows[number], found)
+
+
+def _long_enough(flows: Sequence[Flow]) -> list[Flow]:
+    return [each for each in flows if len(each.rows) > 1]
+
+
+def _largest(flows: Sequence[Flow]) -> int:
+    return max(range(len(flows)), key=lambda number: _delivered(flows[number]))
+
+
+def _delivered(flow: Flow) -> float:
+    return flow.rows[-1].get("delivered") or 0.0
+
+
+def _of_flow(chosen: Flow, found: Read) -> Source:
     # Rates of single rows are those between two ACKs, which come in bursts.
     columns = {
         column: np.array([_number(row.get(column)) for row in chosen.rows])
@@ -116,6 +139,9 @@ def _chosen(path: Path, names: Sequence[str], name: str) -> int:
 
 def _of_run(path: Path, name: str | None) -> Source:
     results = load(path)
+    scenario = results.scenarios.get("resolved.toml", "")
+    if len(results.points) == 1 and (source := _of_program(path, scenario, name)):
+        return source
     if not results.series:
         raise TraceError(
             f"{path}: a run without a trace\n  fix: keep it with `fullpipe run … --trace ack --out DIR`"
@@ -130,8 +156,52 @@ def _of_run(path: Path, name: str | None) -> Source:
     observed = of_frames(names[number], flows, changes)
     metrics = results.metrics[0] if results.metrics else None
     kind = metrics["runner"] if metrics else "sim"
-    scenario = results.scenarios.get("resolved.toml", "")
-    return Source(observed, kind, scenario=scenario)
+    return Source(observed, kind, scenario=scenario, of=names[number])
+
+
+def _of_program(path: Path, scenario: str, name: str | None) -> Source | None:
+    """Returns the flow of a program of a run, from the qlog of its sender; None if none has the name.
+
+    Raises:
+        TraceError: When several programs have a qlog, or a program several, and the name leaves more than one.
+    """
+    logs: dict[str, tuple[str, Read, Flow]] = {}
+    unread: ForeignError | None = None
+    for file in sorted((path / PROGRAMS).rglob("*")):
+        if not file.is_file() or not _QLOGS.intersection(file.suffixes):
+            continue
+        try:
+            found = read(file, step=_STEP_S, exact=True)
+        except ForeignError as error:
+            unread = unread or error
+            continue
+        flows = _long_enough(found.flows)
+        # A receiver's log has the few packets of the request.
+        if flows and _delivered(flow := flows[_largest(flows)]) >= LEAST_BYTES:
+            inside = file.relative_to(path / PROGRAMS)
+            logs[str(inside)] = (inside.parts[0], found, flow)
+    fitting = [each for each, (of, *_) in logs.items() if name is None or name in (of, each)]
+    if not fitting:
+        if unread and not logs and name is None:
+            raise unread
+        return None
+    if len(fitting) > 1:
+        raise TraceError(
+            f"{path}: {len(fitting)} qlogs of programs: {', '.join(fitting)}\n"
+            f"  fix: name one of them, like --flow {fitting[0]}"
+        )
+    of, found, flow = logs[fitting[0]]
+    start = next((each["start"] for each in _flows(scenario) if each.get("name") == of), "0s")
+    late = (_core.quantity(str(start)) or (0.0,))[0]
+    for row in flow.rows:
+        row["time"] = _number(row["time"]) + late
+    flow.name, flow.changes = of, [(time + late, state) for time, state in flow.changes]
+    return replace(_of_flow(flow, found), scenario=scenario, of=of)
+
+
+def _flows(scenario: str) -> list[dict[str, Any]]:
+    tables = tomllib.loads(scenario)
+    return [*tables.get("program", []), *tables.get("flow", [])]
 
 
 def of_run(run: RunData, number: int = 0) -> Observed:

@@ -144,8 +144,8 @@ app = Program(
 def main() -> None:
     """Runs the command.
 
-    Exit codes: 0 for success, 1 for a check that failed, 2 for wrong use or input, 128 + n after
-    signal n (130 for Ctrl-C).
+    Exit codes: 0 for success, 1 for a check that failed, 2 for wrong use or input, 3 for a check that was not
+    evaluated, 128 + n after signal n (130 for Ctrl-C).
     """
     open_streams()
     heed_signals()

@@ -6,6 +6,7 @@ from typing import Annotated
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     ALGORITHM,
+    ALLOW_UNEVALUATED,
     ENGINE,
     ON_ONE,
     PLUGIN,
@@ -13,6 +14,7 @@ from fullpipe.commands.options import (
     THREADS,
     Engine,
     algorithms_of,
+    end_judged,
     load_plugins,
     load_recipes,
     new_directory,
@@ -96,6 +98,9 @@ def command(
     threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
     recipe: Annotated[list[Path] | None, RECIPE] = None,
+    allow_unevaluated: Annotated[
+        bool, Option("--allow-unevaluated", help=ALLOW_UNEVALUATED)
+    ] = False,
     as_json: Annotated[
         bool, Option("--json", help="Print the verdicts as a JSON list, and nothing else.")
     ] = False,
@@ -109,7 +114,8 @@ def command(
     whether a real stack, with --on uml or kernel, is right alone and fair to the kernel's CUBIC.
     The suite bbr-draft has the test cases of draft-ietf-ccwg-bbr-06, Appendix A. Conditions on
     states or fields that the algorithm does not have are skipped; an algorithm that has none of
-    them is refused. Exit code 1 when a criterion is not met, or a condition is missed.
+    them is refused. Exit code 1 when a criterion is not met, or a condition is missed, else 3
+    when a criterion was not evaluated whose scenarios the suite has, or a condition was skipped.
 
     Examples:
         fullpipe evaluate bbr3
@@ -134,7 +140,8 @@ def command(
             ):
                 if given:
                     fail(f"{option}: not for --suite {BBR_DRAFT}\n  fix: leave it out")
-            met = _draft(of_file(algorithm), params, seed, out, as_json=as_json)
+            verdicts = _draft(of_file(algorithm), params, seed, out, as_json=as_json)
+            missed, unevaluated = "missed" in verdicts, "skipped" in verdicts
         else:
             from fullpipe.evaluation.command import Asked, evaluate
             from fullpipe.evaluation.measure import Contender
@@ -149,17 +156,24 @@ def command(
             asked = Asked(
                 criterion or (), quick, seeds, seed, out, engine.value, threads, as_json, runner(on)
             )
-            met = evaluate(tested, criteria, asked)
-    if not met:
-        raise SystemExit(1)
+            outcomes = evaluate(tested, criteria, asked)
+            missed = any(each.missed for each in outcomes)
+            unevaluated = any(each.unevaluated for each in outcomes)
+    end_judged(missed=missed, unevaluated=unevaluated and not allow_unevaluated)
 
 
 def _draft(
     algorithm: str, params: dict[str, str], seed: int, out: Path | None, *, as_json: bool
-) -> bool:
+) -> set[str]:
     from fullpipe.conformance import RefusedError, conformance
 
     try:
-        return conformance(algorithm, params=params, seed=seed, out=out, as_json=as_json)
+        cases = conformance(algorithm, params=params, seed=seed, out=out, as_json=as_json)
+        return {
+            each["verdict"]
+            for case in cases
+            for scene in case["scenes"]
+            for each in scene["conditions"]
+        }
     except RefusedError as error:
         fail(error)

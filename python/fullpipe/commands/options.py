@@ -15,7 +15,7 @@ import click
 from fullpipe import _core, origin
 from fullpipe.commands.declare import WORDS, Argument, Option, wrong
 from fullpipe.controllers import is_imported, of_file, similar
-from fullpipe.errors import called, fail
+from fullpipe.errors import UNEVALUATED, called, fail
 from fullpipe.path_options import PATH_OPTIONS, PathOption
 from fullpipe.programs import is_program
 
@@ -56,6 +56,17 @@ THREADS = "Number of runs at a time (default: one per core)."
 FIRST_SEED = "Seed of the first run; each further run uses the next number"
 SHOW = "Metrics to show, by name, instead of the usual ones; `fullpipe list metrics` lists them."
 AS_JSON = "Print one JSON object, and nothing else."
+ALLOW_UNEVALUATED = (
+    "End with exit code 0, not 3, if something was not evaluated and nothing else is wrong."
+)
+
+
+def end_judged(*, missed: bool, unevaluated: bool) -> None:
+    """Ends the command with exit code 1 if something is not met, else with 3 if something was not evaluated."""
+    if missed:
+        raise SystemExit(1)
+    if unevaluated:
+        raise SystemExit(UNEVALUATED)
 
 
 def path_options(

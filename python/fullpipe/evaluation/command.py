@@ -101,11 +101,11 @@ class Asked:
         return range(self.seed, self.seed + (self.seeds or (FEW_SEEDS if few else SEEDS)))
 
 
-def evaluate(tested: Contender, suite: Suite, asked: Asked) -> bool:
+def evaluate(tested: Contender, suite: Suite, asked: Asked) -> Sequence[Outcome]:
     """Evaluates an algorithm or a queue, and prints the verdicts on standard output.
 
     Returns:
-        Whether no criterion is "not met".
+        The verdicts.
 
     Raises:
         UserError: When a name is unknown.
@@ -166,7 +166,7 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> bool:
                 markup=False,
                 soft_wrap=True,
             )
-    return not any(each.verdict is Verdict.MISSED for each in outcomes)
+    return outcomes
 
 
 def usual_directory(tested: Contender, suite: Suite, *, quick: bool, on: str = RUNNER.name) -> Path:

@@ -87,6 +87,16 @@ class Outcome:
         """The verdict."""
         return self.judged.verdict
 
+    @property
+    def missed(self) -> bool:
+        """Whether it is not met."""
+        return self.verdict is Verdict.MISSED
+
+    @property
+    def unevaluated(self) -> bool:
+        """Whether it was not evaluated, though the suite has scenarios for it."""
+        return self.verdict is Verdict.SKIPPED and not self.criterion.skipped
+
 
 def judge(criterion: Criterion, tested: Contender, measured: Measured | None) -> Outcome:
     """Judges a criterion; without values it is not evaluated."""

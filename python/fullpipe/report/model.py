@@ -109,8 +109,6 @@ class Cloud:
     y: list[float]
     ellipse: Ellipse | None
     algorithm: str = ""
-    hulls: list[list[tuple[float, float]]] = field(default_factory=list)
-    """Corners of areas, instead of an ellipse."""
 
 
 @dataclass(frozen=True)

@@ -84,8 +84,8 @@ def _legend(block: Clouds) -> str:
 
 
 def areas(cloud: Cloud) -> list[list[tuple[float, float]]]:
-    """Returns the outlines of a cloud's areas: its hulls, or its ellipse."""
-    return cloud.hulls or ([outline(cloud.ellipse)] if cloud.ellipse else [])
+    """Returns the outline of a cloud's ellipse, if it has one."""
+    return [outline(cloud.ellipse)] if cloud.ellipse else []
 
 
 def outline(ellipse: Ellipse, steps: int = 72) -> list[tuple[float, float]]:

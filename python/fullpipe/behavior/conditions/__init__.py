@@ -6,7 +6,7 @@ the algorithms that it is about. `CONDITIONS` has all of them, in the order of t
 
 from __future__ import annotations
 
-from fullpipe.behavior.conditions import bbr, growth, probing, window
+from fullpipe.behavior.conditions import bbr, growth, loss, probing, window
 from fullpipe.behavior.conditions.declare import Condition, Occasion
 
 __all__ = ["CONDITIONS", "Condition", "Occasion", "of_algorithm"]
@@ -14,10 +14,11 @@ __all__ = ["CONDITIONS", "Condition", "Occasion", "of_algorithm"]
 CONDITIONS: tuple[Condition, ...] = (
     *window.CONDITIONS,
     *growth.CONDITIONS,
+    *loss.CONDITIONS,
     *bbr.CONDITIONS,
     *probing.CONDITIONS,
 )
-"""Every condition."""
+"""Every condition on a trace alone; `loss.loss_rate` needs runs of the model, and is every algorithm's."""
 
 
 def of_algorithm(algorithm: str) -> list[Condition]:

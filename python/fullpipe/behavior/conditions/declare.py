@@ -68,7 +68,7 @@ class Condition:
     def lacking(self, trace: Observed) -> list[str]:
         """Returns the needed columns that a trace has not."""
         return [
-            need.replace("|", " or ")
+            need.replace("|", " or ").replace("loss", "count of losses")
             for need in self.needs
             if not any(trace.has(name) for name in need.split("|"))
         ]

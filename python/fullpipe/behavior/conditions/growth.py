@@ -68,13 +68,20 @@ def _cubic(trace: Observed, rules: Rules) -> Iterator[Occasion]:
         epoch = _Epoch(event.end, after, before)
         curves = [_curve(trace, rows, epoch, peak, c, beta) for peak in peaks]
         at = np.linspace(rows.start, rows.stop - 1, _POINTS).astype(int) - rows.start
-        errors = [float(np.abs(cwnd[rows][at] / curve[at] - 1).max()) for curve in curves]
-        reach = _REACH + 3 * trace.segment / after
+        windows = cwnd[rows][at]
+        curve = min(
+            (each[at] for each in curves), key=lambda each: np.abs(windows / each - 1).max()
+        )
+        errors = windows / curve - 1
+        worst = int(np.argmax(np.abs(errors)))
+        error, reach = float(errors[worst]), _REACH + 3 * trace.segment / after
         yield Occasion(
             float(trace.time[rows.start]),
-            min(errors),
+            abs(error),
             (0.0, reach),
-            f"CUBIC's window is {min(errors):.0%} from its curve between {begin:.2f} and {end:.2f} s",
+            f"CUBIC's window is {abs(error):.0%} {'above' if error > 0 else 'below'} its curve at"
+            f" {trace.time[rows][at[worst]]:.2f} s, {windows[worst] / 1e3:.0f} instead of {curve[worst] / 1e3:.0f} kB;"
+            f" judged between {begin:.2f} and {end:.2f} s",
         )
 
 

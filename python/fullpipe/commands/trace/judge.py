@@ -5,9 +5,11 @@ from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
+    ALLOW_UNEVALUATED,
     AS_JSON,
     PARAMETER,
     PLUGIN,
+    end_judged,
     load_plugins,
     new_directory,
     path_options,
@@ -22,7 +24,8 @@ def command(
         Path,
         Argument(
             metavar="TRACE",
-            help="A qlog, a packet capture, a listing of ss, or the directory of a run with a trace.",
+            help="A qlog, a packet capture, a listing of ss, or the directory of a run with a trace, or with the "
+            "qlog of a program.",
         ),
     ],
     *,
@@ -47,16 +50,24 @@ def command(
     ] = None,
     flow: Annotated[
         str | None,
-        Option(metavar="NAME", help="Flow to judge, or a part of its name (default: the largest)."),
+        Option(
+            metavar="NAME",
+            help="Flow to judge, or a part of its name (default: the program of a run that wrote a qlog, else the "
+            "largest).",
+        ),
     ] = None,
     seeds: Annotated[
         int,
         Option(
             min=0,
             metavar="N",
-            help="Runs of the model for the performance envelope; 0 for no envelope.",
+            help="Runs of the model with other starts, whose losses bound those of the trace; with fewer than 2 "
+            "they do not.",
         ),
     ] = 5,
+    allow_unevaluated: Annotated[
+        bool, Option("--allow-unevaluated", help=ALLOW_UNEVALUATED)
+    ] = False,
     out: Annotated[
         Path | None,
         Option(
@@ -72,7 +83,7 @@ def command(
 
     Runs the model of the algorithm over the path that you state, and evaluates rules of the
     specification on the trace: each is met, not met, or not evaluated because the trace lacks a
-    column. The exit code is 1 if one is not met.
+    column or an occasion. The exit code is 1 if one is not met, else 3 if one was not evaluated.
 
     Examples:
         fullpipe trace judge server.qlog --as bbr3 --rate 20mbit --rtt 40ms
@@ -101,5 +112,4 @@ def command(
                 if out:
                     kept = f"kept in {out}: report.html, judge.md, judge.json, and the runs"
                     console.print(kept, markup=False, soft_wrap=True)
-    if not judged.met:
-        raise SystemExit(1)
+    end_judged(missed=judged.missed, unevaluated=judged.unevaluated and not allow_unevaluated)

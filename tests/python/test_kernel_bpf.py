@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -104,10 +105,10 @@ def test_it_is_loaded_until_the_shell_that_called_it_ends() -> None:
     done = shell(f"fullpipe kernel load newreno && cat {AVAILABLE}\nfullpipe kernel status newreno")
     assert done.returncode == 0, done.stderr
     said, offered, status = done.stdout.splitlines()
-    assert said.startswith(f"{NAME} is loaded until bash (process ")
+    process = re.match(rf"{NAME} is loaded until (bash \(process \d+\)) ends, or ", said)
+    assert process
     assert NAME in offered.split()
-    assert status.startswith(f"{NAME}: loaded until process ")
-    assert status.endswith("used by 0 sockets")
+    assert status == f"{NAME}: loaded until {process[1]} ends, used by 0 sockets"
     until(lambda: not loaded())
 
 
@@ -134,6 +135,19 @@ def test_connections_choose_it_by_its_name() -> None:
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 0
     assert not loaded()
+
+
+def test_a_link_finds_it_by_fullpipes_name(tmp_path: Path) -> None:
+    ask = (
+        'import socket; s = socket.create_connection(("100.64.0.1", 7000));'
+        "print(s.getsockopt(6, 13, 16).rstrip(bytes(1)).decode())"
+    )
+    serve = f"{shlex.quote(sys.executable)} -m http.server 7000"
+    link = f"{FULLPIPE} link --rate 20mbit --cc copa --server {shlex.quote(serve)} -- "
+    link += shlex.join([sys.executable, "-c", ask])
+    done = shell(f"cd {tmp_path}; fullpipe kernel load copa -- {link}")
+    assert done.stdout.split()[0] == "fp_copa", done.stderr
+    assert "fix: load it first: fullpipe kernel load copa; or name one" in refused(link)
 
 
 def test_with_a_command_it_is_loaded_until_that_ends_and_has_its_exit_code() -> None:
@@ -255,6 +269,14 @@ def test_sockets_keep_it_until_they_close() -> None:
                         f"{NAME} is unloaded; 1 socket still uses it until they close\n"
                     ), done.stderr
                     assert not loaded()
+                    left = shell("fullpipe kernel status newreno")
+                    assert (left.returncode, left.stdout) == (
+                        1,
+                        f"{NAME}: not loaded, still used by 1 socket until they close\n",
+                    )
+                    as_json = json.loads(shell("fullpipe kernel status --json").stdout)
+                    assert as_json["loaded"] == []
+                    assert [each["sockets"] for each in as_json["unloaded"]] == [1]
                     option = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
                     assert option.rstrip(b"\0").decode() == NAME
                     client.sendall(b"x" * 100_000)

@@ -70,6 +70,10 @@ def test_an_algorithm_that_the_kernel_lacks_is_refused(link: Link) -> None:
         assert done.returncode == 2
         assert f"error: {option} nosuch: this kernel has no such algorithm" in done.stderr
         assert "fullpipe doctor" in done.stderr
+    if "fp_copa" not in _words("available"):
+        done = link("--server-cc", "copa", "--", "true")
+        assert done.returncode == 2
+        assert "fix: load it first: fullpipe kernel load copa; or name one" in done.stderr
 
 
 def test_a_program_that_is_not_installed_is_named(link: Link) -> None:

@@ -72,24 +72,30 @@ fn parsed(plan: &str) -> Result<Plan, Problem> {
     })
 }
 
-/// Returns the loaded algorithms, with their sockets.
+/// Returns the algorithms that are loaded, and those that sockets still use after the unloading, with
+/// the number of their sockets.
 fn list() -> Value {
     let default = default::current();
-    let rows: Vec<Value> = holders::all()
+    let (mut used, partial) = namespaces::used();
+    let mut rows: Vec<Value> = holders::all()
         .into_iter()
         .map(|holding| {
-            let sockets = namespaces::sockets(&holding.name);
             json!({
                 "name": holding.name,
+                "loaded": true,
                 "process": holding.process,
                 "pinned": holding.pinned,
                 "plan": holding.plan,
                 "default": holding.name == default,
-                "sockets": sockets.count,
-                "partial": sockets.partial,
+                "sockets": used.remove(&holding.name).unwrap_or(0),
+                "partial": partial,
             })
         })
         .collect();
+    let left = used.into_iter().filter(|(name, _)| name.starts_with("fp_"));
+    rows.extend(left.map(|(name, sockets)| {
+        json!({ "name": name, "loaded": false, "sockets": sockets, "partial": partial })
+    }));
     Value::from(rows)
 }
 

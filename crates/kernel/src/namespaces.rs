@@ -57,12 +57,24 @@ pub fn within<T: Send>(inode: u64, call: impl FnOnce() -> T + Send) -> Option<T>
 
 /// Returns the number of sockets that use an algorithm, in all network namespaces.
 pub fn sockets(name: &str) -> Sockets {
-    let mut found = Sockets::default();
+    let (of, partial) = used();
+    Sockets {
+        count: of.get(name).copied().unwrap_or(0),
+        partial,
+    }
+}
+
+/// Returns the number of sockets of each algorithm in all network namespaces, and whether those of
+/// a namespace could not be read.
+pub fn used() -> (BTreeMap<String, usize>, bool) {
+    let (mut found, mut partial) = (BTreeMap::new(), false);
     for inode in all().into_keys() {
         match within(inode, diagnostics::congestion_controls) {
-            Some(Ok(of)) => found.count += of.get(name).copied().unwrap_or(0),
-            _ => found.partial = true,
+            Some(Ok(of)) => of
+                .into_iter()
+                .for_each(|(name, count)| *found.entry(name).or_default() += count),
+            _ => partial = true,
         }
     }
-    found
+    (found, partial)
 }

@@ -91,6 +91,9 @@ pub const LINUX: [&str; 16] = [
 /// loads as BPF.
 const BPF: &str = "fp_";
 
+/// Algorithms that have a BPF version, each a file of `bpf/`.
+const WITH_BPF: [&str; 6] = ["bbr2", "bbr3", "copa", "ledbat++", "newreno", "prague"];
+
 /// Algorithms whose BPF version sets a pacing rate.
 const BPF_PACES: [&str; 4] = ["bbr2", "bbr3", "copa", "prague"];
 
@@ -100,6 +103,18 @@ const BPF_PROFILE: (&str, &str) = ("profile", "linux");
 /// Returns the name that fullpipe's own version of an algorithm has in the kernel.
 pub fn bpf_name(cc: &str) -> String {
     format!("{BPF}{}", cc.replace('+', "p"))
+}
+
+/// Returns the fix for an algorithm that the kernel does not offer, by the kernel's name or fullpipe's.
+pub(crate) fn fix_of_missing(name: &str) -> String {
+    let listed = "name one that `fullpipe doctor` lists under \"TCP algorithms\"";
+    match WITH_BPF
+        .iter()
+        .find(|known| **known == name || bpf_name(known) == name)
+    {
+        Some(known) => format!("load it first: fullpipe kernel load {known}; or {listed}"),
+        None => listed.to_owned(),
+    }
 }
 
 /// Returns whether a name in the kernel is that of fullpipe's own version of an algorithm.
@@ -196,6 +211,21 @@ mod tests {
     use fullpipe_units::Bytes;
 
     use super::*;
+
+    #[test]
+    fn algorithms_with_a_bpf_version_are_those_of_the_folder() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bpf");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .expect("the folder")
+            .filter_map(|file| file.ok()?.file_name().into_string().ok())
+            .filter_map(|name| name.strip_suffix(".bpf.c").map(str::to_owned))
+            .collect();
+        files.sort();
+        assert_eq!(
+            WITH_BPF.map(|name| name.replace('+', "p")).as_slice(),
+            files
+        );
+    }
 
     #[test]
     fn what_stands_for_linux_can_be_written_in_a_scenario() {

@@ -115,13 +115,13 @@ impl End {
     /// Lets all TCP connections of this end use an algorithm, by the kernel's name or fullpipe's, and
     /// moves this thread into the namespace. `option` names it in an error.
     pub(crate) fn use_algorithm(&self, name: &str, option: &str) -> Result<(), SandboxError> {
-        let kernel = algorithms::kernel_name(name);
-        self.enter()
-            .and_then(|()| route::congestion_control(self.address, PREFIX as u8, kernel))
+        self.with_algorithm(name, |kernel| {
+            route::congestion_control(self.address, PREFIX as u8, kernel)
+        })
             .map_err(|error| match error {
                 Errno::EINVAL => SandboxError::new(
                     format!("{option} {name}: this kernel has no such algorithm, or has not loaded its module"),
-                    "name one that `fullpipe doctor` lists under \"TCP algorithms\"",
+                    algorithms::fix_of_missing(name),
                 ),
                 error => sandbox::refused(
                     &format!("{option} {name} (a route's congctl)"),
@@ -133,9 +133,19 @@ impl End {
     /// Lets the TCP connections of a port use an algorithm, by the kernel's name or fullpipe's, and
     /// moves this thread into the namespace.
     pub(crate) fn use_algorithm_at(&self, port: u16, name: &str) -> nix::Result<()> {
-        let kernel = algorithms::kernel_name(name);
+        self.with_algorithm(name, |kernel| {
+            route::congestion_control_of_port(self.address, PREFIX as u8, kernel, port)
+        })
+    }
+
+    /// Calls a function in the namespace with the kernel's name of an algorithm, or with that of
+    /// fullpipe's own version if the kernel has no other.
+    fn with_algorithm(&self, name: &str, set: impl Fn(&str) -> nix::Result<()>) -> nix::Result<()> {
         self.enter()?;
-        route::congestion_control_of_port(self.address, PREFIX as u8, kernel, port)
+        match set(algorithms::kernel_name(name)) {
+            Err(Errno::EINVAL) => set(&algorithms::bpf_name(name)),
+            done => done,
+        }
     }
 
     /// Returns a program to be run in the namespace, without capabilities and with default signal

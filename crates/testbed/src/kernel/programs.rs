@@ -119,7 +119,7 @@ fn no_algorithm(program: &Program, cc: &str, error: Errno) -> SandboxError {
         // A route with an unknown algorithm is an invalid argument.
         Errno::EINVAL => SandboxError::new(
             format!("program {name:?}: this kernel has no algorithm {cc:?}"),
-            "name one that `fullpipe doctor` lists under \"TCP algorithms\"",
+            crate::algorithms::fix_of_missing(cc),
         ),
         error => sandbox::refused("a route for the algorithm of a port (ip rule)", error),
     }

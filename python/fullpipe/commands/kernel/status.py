@@ -17,9 +17,10 @@ def command(
 ) -> None:
     """Show who holds and uses the loaded algorithms.
 
-    Prints a line for each loaded algorithm: the process that holds it, the sockets that use it in
-    all network namespaces, whether it is the default of this one, and the parameters that were set.
-    The exit code is 1 if it is not loaded.
+    Prints a line for each loaded algorithm: the process whose end unloads it, the sockets that use
+    it in all network namespaces, whether it is the default of this one, and the parameters that
+    were set. An algorithm that is unloaded has a line while sockets use it. The exit code is 1 if it
+    is not loaded.
 
     Examples:
         fullpipe kernel status
@@ -30,13 +31,19 @@ def command(
 
     with user_errors():
         wanted = None if algorithm is None else named(algorithm).name
-        found = [each for each in loaded.every() if wanted in (None, each.name)]
+        every, unloaded = loaded.split()
+        found = [each for each in every if wanted in (None, each.name)]
+        left = [each for each in unloaded if wanted in (None, each.name)]
     with printing():
         if as_json:
             import json
 
-            print(json.dumps({"loaded": [each._asdict() for each in found]}))
-        elif not found:
+            rows = {
+                "loaded": [each._asdict() for each in found],
+                "unloaded": [each._asdict() for each in left],
+            }
+            print(json.dumps(rows))
+        elif not found and not left:
             print(f"{wanted} is not loaded" if wanted else "nothing is loaded")
         for each in () if as_json else found:
             parts = [f"{each.name}: loaded {each.holder()}", f"used by {each.used()}"]
@@ -47,5 +54,7 @@ def command(
                 for name, value in (each.parameters or {}).items()
             ]
             print(", ".join(parts))
+        for each in () if as_json else left:
+            print(f"{each.name}: not loaded, still used by {each.used()} until they close")
     if wanted and not found:
         raise SystemExit(1)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullpipe import _core, policies, programs
 from fullpipe.errors import CONTROLLER, Stopped, hold_exit, refusal, watch_signals
-from fullpipe.plugins import is_library, load_plugin
+from fullpipe.plugins import give, is_library, load_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -143,10 +143,13 @@ def of_file(name: str) -> str:
         classes = re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
         fix = " or ".join(f"{file}:{each}" for each in classes) or f"{file}:Mine"
         raise refusal("a file, and its class is missing", f"write {fix}", place=name)
-    directory = str(path.parent.resolve())
-    if directory not in sys.path:
-        sys.path.insert(0, directory)
-    return f"{path.stem}:{made}"
+    directory = path.parent.resolve()
+    if str(directory) not in sys.path:
+        sys.path.insert(0, str(directory))
+    found = f"{path.stem}:{made}"
+    if directory != Path.cwd():
+        give(found, name)
+    return found
 
 
 def is_imported(name: str) -> bool:
@@ -186,7 +189,11 @@ def _imported(name: str) -> type:
     except ModuleNotFoundError as error:
         if error.name is None or not (module_name + ".").startswith(error.name + "."):
             raise _noted(error, name) from None  # a module that the user's module imports
-        fix = f"run the command in the directory of {module_name.partition('.')[0]}.py, or install the module"
+        file = f"{module_name.partition('.')[0]}.py"
+        fix = (
+            f"run the command in the directory of {file}, name the file by --plugin DIR/{file}:{class_name}, "
+            "or install the module"
+        )
         raise _refused(name, f"there is no module {error.name}", fix) from None
     except (Exception, SystemExit) as error:
         if isinstance(error, Stopped):

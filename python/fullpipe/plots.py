@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from fullpipe.origin import shown
+from fullpipe.own import options, own
 from fullpipe.run_data import RunData
 from fullpipe.runners import option
 
@@ -162,7 +163,8 @@ def _command(run: RunData) -> str:
     ]
     file = shown(scenario.file) if there else "resolved.toml"
     seed = ["--seed", str(run.seed)]
-    return shlex.join(["fullpipe", "run", file, *option(run.runner), *settings, *seed])
+    again = options(own(scenario.to_toml()))
+    return shlex.join(["fullpipe", "run", file, *option(run.runner), *settings, *again, *seed])
 
 
 def _recorded(name: str, results: Results) -> list[Recorded]:

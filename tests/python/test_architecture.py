@@ -27,7 +27,7 @@ LAYERS = (
     {"bounded", "errors", "frame", "metrics", "notebook", "origin", "pages", "terminal", "toml"},
     {"bpf", "plugins", "policies", "programs"},
     {"canned", "controllers", "memory", "path_options", "progress", "skeleton"},
-    {"given", "runners"},
+    {"given", "own", "runners"},
     {"run_data", "hostfit"},
     {"view"},
     {"results", "stats", "explore"},

@@ -23,6 +23,8 @@ from fullpipe.batch.spec import build
 from fullpipe.controllers import sources
 from fullpipe.errors import UserError, printing, stoppable
 from fullpipe.given import short_name
+from fullpipe.own import lines as lines_of
+from fullpipe.own import options, own
 from fullpipe.plugins import used
 from fullpipe.progress import Counter
 from fullpipe.results import disk, fresh_directory
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from fullpipe.attack.goals import Goal
     from fullpipe.attack.worst import Worst
+    from fullpipe.own import Own
 
 WORST = "worst"
 """The folder of the chosen scenarios' runs."""
@@ -202,6 +205,7 @@ def _write(plan: Plan, worst: Sequence[Worst], aside: Path, place: Path) -> list
                 "most": finite(each.own[-1]),
                 "than": None if each.other is None else finite(each.other),
                 "keep": chosen.conditions(plan, each),
+                "algorithms": _own(plan),
             }
         )
     return records
@@ -256,7 +260,15 @@ def _words(each: Worst) -> str:
 def _shrinking(record: Mapping[str, object]) -> str:
     keep: Sequence[str] = record["keep"]  # type: ignore[assignment]
     words = ["fullpipe", "attack", "shrink", str(record["scenario"])]
-    return shlex.join([*words, *(word for each in keep for word in ("--keep", each))])
+    own_: Sequence[Own] = record["algorithms"]  # type: ignore[assignment]
+    return shlex.join(
+        [*words, *(word for each in keep for word in ("--keep", each)), *options(own_)]
+    )
+
+
+def _own(plan: Plan) -> list[Own]:
+    """Returns the user's algorithms that the attack is about."""
+    return own("", [("flow.0.cc", each) for each in (plan.tested.cc, plan.tested.than) if each])
 
 
 def _markdown(
@@ -270,6 +282,7 @@ def _markdown(
         "",
         f"The worst of {found.scenarios:,} scenarios in {found.cpu_s:.0f} s of CPU time, seed {plan.seed}, "
         f"{'at random' if plan.at_random else 'by evolution'}.",
+        *lines_of(_own(plan)),
         "",
         f"| | Median of {chosen.SEEDS} seeds [least – most] | {plan.tested.than or ''} | Scenario |",
         "|--:|--:|--:|---|",
@@ -297,5 +310,6 @@ def _about(plan: Plan, found: Found, records: Sequence[Mapping[str, object]]) ->
         "cpu_s": found.cpu_s,
         "scenarios": found.scenarios,
         "best": [[cpu_s, tried.value.own, tried.value.other] for cpu_s, tried in found.best],
+        "algorithms": _own(plan),
         "worst": list(records),
     }

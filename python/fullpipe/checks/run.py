@@ -16,6 +16,7 @@ from fullpipe.checks.judge import judged
 from fullpipe.errors import refusal
 from fullpipe.frame import table
 from fullpipe.origin import read, warm_up
+from fullpipe.own import options, own
 from fullpipe.run import parse
 from fullpipe.runners import is_simulator, option
 
@@ -42,7 +43,7 @@ class Given(NamedTuple):
     written: Sequence[tuple[str, str]] = ()
     """The same as the user wrote them: a class by its file."""
     loads: Sequence[str] = ()
-    """The options that load or allow what a run needs, as in `--recipe mine.toml`."""
+    """The options that load or allow what a run needs besides algorithms, as in `--recipe mine.toml`."""
 
 
 class Subject(NamedTuple):
@@ -91,7 +92,8 @@ class Checked(NamedTuple):
 
     def replay(self, seed: int) -> list[str]:
         """Returns the command that runs a repetition again."""
-        return ["fullpipe", "run", *self._words(seed), *self.given.loads]
+        loads = [*options(own(self.resolved)), *self.given.loads]
+        return ["fullpipe", "run", *self._words(seed), *loads]
 
     def explore(self, seed: int) -> list[str]:
         """Returns the command that shows a repetition in a page."""

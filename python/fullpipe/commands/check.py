@@ -128,7 +128,6 @@ def command(
             written.append(("flow.0.cc", cc))
             settings["flow.0.cc"] = of_file(cc)
         loads = [
-            *(word for each in plugin or [] for word in ("--plugin", each)),
             *(word for each in recipe or [] for word in ("--recipe", str(each))),
             *(["--programs"] if programs else []),
         ]

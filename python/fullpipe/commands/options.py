@@ -29,11 +29,12 @@ ON_ONE = (
 SETTING = "Override a scenario key, like path.rate=20mbit; repeatable."
 MORE_SETTINGS = "Set any other scenario key, like path.jitter=5ms; repeatable."
 ENGINE = "Where runs execute: local threads, or a Ray cluster (at RAY_ADDRESS, or a new one on this machine)."
+_IN_FILE = re.compile(r"\.py(:\w*)?$")
 PLUGIN = Option(
     "--plugin",
     metavar="[NAME=]LIBRARY",
-    help="Load an algorithm from a shared library or the directory of a crate, for use by its name or by NAME; "
-    "repeatable. Its code runs with your rights.",
+    help="Load an algorithm from a shared library or the directory of a crate, for use by its name or by NAME, or a "
+    "class in a Python file, dir/mine.py:Mine, for use as mine:Mine; repeatable. Its code runs with your rights.",
 )
 PROGRAMS = Option(
     "--programs",
@@ -217,7 +218,7 @@ def setting(text: str) -> tuple[str, str]:
 
 
 def load_plugins(given: Sequence[str] | None) -> None:
-    """Loads the libraries that `--plugin` names.
+    """Loads the libraries and the classes in files that `--plugin` names.
 
     Raises:
         ScenarioError: When one can't be loaded.
@@ -227,7 +228,7 @@ def load_plugins(given: Sequence[str] | None) -> None:
         from fullpipe.plugins import of_option
 
         for each in given:
-            of_option(each)
+            (of_file if _IN_FILE.search(each) else of_option)(each)
 
 
 def load_recipes(given: Sequence[Path] | None) -> None:

@@ -23,6 +23,7 @@ from fullpipe.evaluation.judge import WORDS, judge
 from fullpipe.evaluation.measure import Contender, measured, shown
 from fullpipe.evaluation.suite import VARIATION
 from fullpipe.given import short_name
+from fullpipe.own import own
 from fullpipe.plugins import used
 from fullpipe.progress import Counter
 from fullpipe.report.markdown import lines
@@ -139,7 +140,7 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> Sequence[Outcome]
             report = dossier.report(*about, recorded)
             short = replace(report, sections=report.sections[:1])
             disk.make_folder(place)
-            write_table(place, "\n".join(lines(short, [])) + "\n", _records(outcomes))
+            write_table(place, "\n".join(lines(short, [])) + "\n", _records(outcomes, tested))
             make(report, Form.HTML, place / PAGE)
             counter.begin(1, 0, "drawing")
             drawn = {
@@ -154,7 +155,7 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> Sequence[Outcome]
         fail(f"{error.problem}; {kept_in(place)}\n  fix: {error.fix}")
     with printing():
         if asked.as_json:
-            print(json.dumps(_records(outcomes)))
+            print(json.dumps(_records(outcomes, tested)))
         else:
             console = terminal.console()
             show(suite, tested, outcomes, len(seeds), console)
@@ -322,14 +323,16 @@ def show(
     console.print()
 
 
-def _records(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
+def _records(outcomes: Sequence[Outcome], tested: Contender) -> list[dict[str, object]]:
     """Returns the verdicts as `--json` prints them."""
+    algorithms = own("", [("flow.0.cc", tested.name)])
     found: list[dict[str, object]] = []
     for each in outcomes:
         criterion, cell = each.criterion, each.worst
         found.append(
             {
                 "criterion": criterion.name,
+                "algorithms": algorithms,
                 "section": criterion.section,
                 "verdict": WORDS[each.verdict],
                 "reason": each.judged.reason,

@@ -10,6 +10,8 @@ from fullpipe._core import __version__
 from fullpipe.evaluation import worst
 from fullpipe.evaluation.judge import WORDS, bound_words
 from fullpipe.evaluation.measure import shown
+from fullpipe.own import facts as facts_of
+from fullpipe.own import own
 from fullpipe.programs import is_program, recipe_of
 from fullpipe.programs.lines import version_of
 from fullpipe.report.model import Code, Finding, Number, Report, Section, Table, Text, Timeline
@@ -56,6 +58,7 @@ def report(
     cells = sum(len(each.cells) for each in outcomes)
     facts = [
         ("Version", f"fullpipe {__version__}"),
+        *facts_of(own("", [("flow.0.cc", tested.name)])),
         ("Suite", suite.title),
         ("Baselines", ", ".join(each.label for each in baselines)),
         ("Cells", f"{cells}, {len(seeds)} seeds each, from {seeds[0]} on"),

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from fullpipe.evaluation.measure import variation_directory
 from fullpipe.evaluation.suite import VARIATION
+from fullpipe.own import options, own
 from fullpipe.report.panels import time
 from fullpipe.results import disk, suited_interval
 from fullpipe.results.single import load_run
 from fullpipe.results.sums import is_whole_directory
+from fullpipe.results.words import command_of
 from fullpipe.run import load, run
 from fullpipe.runners import option
 
@@ -60,4 +62,6 @@ def replay(outcome: Outcome, tested: Contender, on: str) -> str:
     place = measured.directory
     if outcome.criterion.metric == VARIATION:
         place = variation_directory(place, cell.seed)
-    return " ".join([f"fullpipe run {place} --point {point} --seed {cell.seed}", *option(on)])
+    again = options(own("", [("flow.0.cc", tested.name)]))
+    words = [str(place), "--point", str(point), *option(on), *again, "--seed", str(cell.seed)]
+    return command_of("run", words)

@@ -22,6 +22,7 @@ MANIFEST = "Cargo.toml"
 KEPT = ("SHA256SUMS", "metrics.json", "resolved.toml", "sweep.json", "table.json")
 """Files of results that this program has kept; one of them is in each such directory."""
 _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._+-]*)=(.+)")
+_GIVEN: dict[str, str] = {}
 
 
 def is_library(name: str) -> bool:
@@ -61,7 +62,19 @@ def load_plugin(library: str | Path, name: str | None = None) -> str:
         ScenarioError: When the library can't be loaded, or its name belongs to another algorithm.
         UserError: When the crate can't be built.
     """
-    return loaded(Path(library), name).name
+    made = loaded(Path(library), name).name
+    give(made, f"{name}={library}" if name else str(library))
+    return made
+
+
+def give(name: str, text: str) -> None:
+    """Notes the argument of `--plugin` with which another command knows the name of an algorithm."""
+    _GIVEN[name] = text
+
+
+def given_as(name: str) -> str:
+    """Returns the argument of `--plugin` for an algorithm of this process; empty if its name is enough."""
+    return _GIVEN.get(name, "")
 
 
 def loaded(library: Path, name: str | None = None) -> _core.Plugin:

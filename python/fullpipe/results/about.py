@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
+from fullpipe.own import Own  # noqa: TC001  (read at run time)
 from fullpipe.results.kept import read_sealed
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class SweepAbout(TypedDict):
     runners: list[str]
     runs: int
     added_jitter: dict[str, str | list[str]]
+    algorithms: NotRequired[list[Own]]
 
 
 class ComparisonAbout(TypedDict):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from fullpipe import own
 from fullpipe.metrics import Metrics
 from fullpipe.results.about import TEST, Measured, RunnersAbout, TestAbout
 from fullpipe.results.files import RUNNERS
@@ -43,10 +44,12 @@ def load_run(directory: Path) -> Results:
         )
     seed = metrics["seed"]
     complete = read_text(resolved) if is_there(resolved) else ""
+    file_of = directory / own.FILE
+    algorithms = read_json(file_of, own.OwnAbout)["algorithms"] if is_there(file_of) else []
     command = (
         read_json(measured, Measured)["command"]
         if is_there(measured)
-        else replay(resolved, seed, metrics["runner"])
+        else replay(resolved, seed, metrics["runner"], algorithms)
     )
     point = Point(0, title, {}, (seed,), command, scenario=complete, measured=is_there(measured))
     files = {table: file for table in TABLES if is_there(file := table_file(directory, table))}
@@ -58,6 +61,7 @@ def load_run(directory: Path) -> Results:
         [
             ("Version", f"fullpipe {metrics['version']}"),
             ("Runs", "1, measured") if point.measured else _runs(seed, test),
+            *own.facts(algorithms),
             *_ran_on(metrics),
         ],
         rows,
@@ -86,11 +90,12 @@ def load_runs(directory: Path) -> Results:
     runs = f"{len(parts)}, one on each runner, seed {parts[0].points[0].seeds[0]}"
     facts = [parts[0].facts[0], ("Runs", runs), ("Run on", ", ".join(runners))]
     facts += [
-        (f"{name}, {runner}", text)
+        (name if name.startswith(own.CODE) else f"{name}, {runner}", text)
         for runner, part in zip(runners, parts, strict=True)
         for name, text in part.facts[2:]
         if name != "Run on"
     ]
+    facts = list(dict.fromkeys(facts))
     return Results(
         directory,
         title,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from fullpipe.own import facts as facts_of
+from fullpipe.own import options
 from fullpipe.results import about as abouts
 from fullpipe.results.kept import read_json, read_parquet, shards
 from fullpipe.results.model import RUNNER, TABLES, Axis, NoResultsError, Point, Results, Series
@@ -132,6 +134,7 @@ def _facts(
     facts = [
         ("Command", about["command"]),
         ("Version", f"fullpipe {about['version']}, build {about['build']}"),
+        *facts_of(about.get("algorithms", [])),
     ]
     runs = rows.select("point", "seed").n_unique()
     whole = "" if runs == about["runs"] else f" of {about['runs']:,}, the sweep is incomplete"
@@ -242,7 +245,8 @@ def _points(
         runner = runners[row["point"] // count]
         place = ["--point", str(row["point"] % count)]
         seed = ["--seed", str(row["seed"][0])]
-        command = command_of("run", [str(directory), *place, *option(runner), *seed])
+        again = options(about.get("algorithms", []))
+        command = command_of("run", [str(directory), *place, *option(runner), *again, *seed])
         one_of = runner if len(runners) > 1 else ""
         if one_of:
             settings[RUNNER] = runner

@@ -6,11 +6,14 @@ from itertools import takewhile
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from fullpipe.own import options
 from fullpipe.runners import SIMULATOR, option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    from fullpipe.own import Own
 
 
 ONLY_FLOW = "flow"
@@ -29,9 +32,10 @@ def first_comment(text: str) -> list[str]:
     return [line.removeprefix("#").removeprefix(" ").rstrip() for line in lines]
 
 
-def replay(file: Path, seed: int, runner: str = SIMULATOR) -> str:
-    """Returns the command that runs a scenario again."""
-    return command_of("run", [str(file), *option(runner), "--seed", str(seed)])
+def replay(file: Path, seed: int, runner: str = SIMULATOR, algorithms: Iterable[Own] = ()) -> str:
+    """Returns the command that runs a scenario with the user's algorithms again; it ends with the seed."""
+    words = [str(file), *option(runner), *options(algorithms), "--seed", str(seed)]
+    return command_of("run", words)
 
 
 def command_of(name: str, arguments: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from fullpipe.kept import Kept
+from fullpipe.own import options
 from fullpipe.results import about as abouts
 from fullpipe.results import objects, read_parquet, scan_parquet
 from fullpipe.results.sweep import series_files, series_folder, shard_files
@@ -193,7 +194,8 @@ class Sweep(Kept):
             IndexError: When there is no such point.
         """
         self._check(point)
-        where = ["--point", f"{point}", "--seed", f"{seed}"]
+        again = options(self.about.get("algorithms", []))
+        where = ["--point", f"{point}", *again, "--seed", f"{seed}"]
         return shlex.join(["fullpipe", "run", self.called, *option(on), *where])
 
     def scenario(self, point: int) -> str:

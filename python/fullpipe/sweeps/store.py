@@ -16,6 +16,7 @@ import polars as pl
 from fullpipe import _core
 from fullpipe.batch.store import Store, gaps, header
 from fullpipe.frame import table
+from fullpipe.own import own
 from fullpipe.results import about as abouts
 from fullpipe.results import disk, sums, write_parquet, write_shard
 from fullpipe.results.sweep import ShardFile, series_files, shard_files, shard_stem
@@ -136,6 +137,7 @@ class SweepStore(Store):
         first, count = plan.seeds
         count = max([count, *(math.ceil(shard.end / plan.points) for shard in there)])
         runners = list(dict.fromkeys([*self.runners, *(shard.runner for shard in there)]))
+        algorithms = own(self.spec.text, self.spec.settings)
         return {
             **header(self.spec.identity, abouts.SWEEP_FORMAT, self._command),
             "file": self.spec.file,
@@ -154,6 +156,7 @@ class SweepStore(Store):
                 key: least if least == most else [least, most]
                 for key, least, most in plan.added_jitter
             },
+            **({"algorithms": algorithms} if algorithms else {}),
         }
 
 

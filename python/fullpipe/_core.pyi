@@ -44,6 +44,7 @@ __all__ = [
     "algorithms",
     "capture",
     "capture_head",
+    "check_contract",
     "check_kernel",
     "check_simulated",
     "confinement_refused",
@@ -721,6 +722,20 @@ class Plugin:
         Args:
             sequences: Number of sequences for each transport and set of parameters.
         """
+
+def check_contract(
+    name: str, controllers: Sequence[_GivenController], sequences: int
+) -> str | None:
+    """Tests the contract of a class or a loaded policy, as :meth:`Plugin.check`.
+
+    Args:
+        name: Name of the algorithm.
+        controllers: Algorithms in Python.
+        sequences: Number of sequences for each transport and set of parameters.
+
+    Raises:
+        ScenarioError: When there is no such algorithm.
+    """
 
 @final
 class RunResult:

@@ -164,7 +164,10 @@ fn a_breach_is_said_in_words_with_its_fix() {
     assert!(words.contains(": implement on_path"), "{words}");
     for (fault, expected) in [
         ("panics", "panicked: three ACKs were too many"),
-        ("stops", "keep the window at conn.smss or above in on_ack"),
+        (
+            "stops",
+            "windows are in bytes: keep it at conn.smss or above in on_ack",
+        ),
         ("does not pace", "the pacing rate is zero"),
         ("no threshold", "set ssthresh in on_recovery(Enter)"),
         ("an extra value", "observe pushed 1 values: push 0"),

@@ -69,7 +69,7 @@ mod _core {
     #[pymodule_export]
     use crate::link::{LinkRun, confinement_refused, link, namespaces_refused};
     #[pymodule_export]
-    use crate::plugin::{Plugin, load_plugin, plugins};
+    use crate::plugin::{Plugin, check_contract, load_plugin, plugins};
     #[pymodule_export]
     use crate::population::{PopulationPlan, populations};
     #[cfg(unix)]

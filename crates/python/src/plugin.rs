@@ -7,8 +7,8 @@ use fullpipe_plugin::{LoadError, Loaded};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::controller::guarded;
-use crate::error::refused_plugin;
+use crate::controller::{Given, exception, guarded, registry};
+use crate::error::{refused_class, refused_plugin};
 
 /// A loaded library with an algorithm.
 #[pyclass(frozen, module = "fullpipe._core")]
@@ -44,6 +44,27 @@ impl Plugin {
         let broken = py.detach(|| guarded(|| check::contract(descriptor, sequences).err()))?;
         Ok(broken.map(|broken| broken.to_string()))
     }
+}
+
+/// Tests the contract, as [`Plugin::check`], of a class in Python or a loaded policy.
+#[pyfunction]
+pub(crate) fn check_contract(
+    py: Python<'_>,
+    name: &str,
+    controllers: Given,
+    sequences: u64,
+) -> PyResult<Option<String>> {
+    let registry = registry(py, controllers);
+    let Some(descriptor) = registry.get(name) else {
+        return Err(refused_class(
+            py,
+            name,
+            "not an algorithm",
+            "name a class or a policy",
+        ));
+    };
+    let broken = py.detach(|| check::contract_told(descriptor, sequences, &exception).err());
+    Ok(broken.map(|broken| broken.to_string()))
 }
 
 /// Loads the library in `file`: from now on, its algorithm is one of this process.

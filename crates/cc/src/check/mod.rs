@@ -14,6 +14,7 @@ mod rules;
 mod steps;
 mod transport;
 
+use core::any::Any;
 use core::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -66,12 +67,29 @@ impl core::error::Error for Broken {}
 /// # Errors
 /// The first breach, with the shortest sequence that was found to show it.
 pub fn contract(descriptor: &'static Descriptor, sequences: u64) -> Result<(), Broken> {
+    contract_told(descriptor, sequences, &no_words)
+}
+
+/// Describes the payload of a panic; `None` if it is not one of its own.
+pub type Words = dyn Fn(&(dyn Any + Send)) -> Option<String>;
+
+/// Like [`contract`], with words for a panic's payload that is no text.
+///
+/// # Errors
+/// As [`contract`].
+pub fn contract_told(
+    descriptor: &'static Descriptor,
+    sequences: u64,
+    words: &Words,
+) -> Result<(), Broken> {
     for config in variants(descriptor) {
         for kind in Kind::fit_for(descriptor) {
             for seed in 0..sequences {
                 let steps = random_steps(&mut Rng::stream(seed, "check", "steps"), 400);
-                if let Err(broken) = hold(kind, descriptor, &config, &steps) {
-                    return Err(shorten(kind, descriptor, &config, steps, broken));
+                let held =
+                    |steps: &[Step]| hold_told(kind, descriptor, &config, steps, words).map(drop);
+                if let Err(broken) = held(&steps) {
+                    return Err(shorten(held, steps, broken));
                 }
             }
         }
@@ -88,6 +106,20 @@ pub fn hold(
     descriptor: &'static Descriptor,
     config: &Config,
     steps: &[Step],
+) -> Result<Transport, Broken> {
+    hold_told(kind, descriptor, config, steps, &no_words)
+}
+
+fn no_words(_: &(dyn Any + Send)) -> Option<String> {
+    None
+}
+
+fn hold_told(
+    kind: Kind,
+    descriptor: &'static Descriptor,
+    config: &Config,
+    steps: &[Step],
+    words: &Words,
 ) -> Result<Transport, Broken> {
     let run = || {
         let mut transport = Transport::new(kind, descriptor, config, &mut Shared::default());
@@ -113,7 +145,7 @@ pub fn hold(
         let (problem, fix) = match payload.downcast_ref::<Fault>() {
             Some(fault) => (fault.problem.clone(), fault.fix),
             None => (
-                format!("panicked: {}", message(&*payload)),
+                words(&*payload).unwrap_or_else(|| format!("panicked: {}", message(&*payload))),
                 "every sequence of calls that a transport can make must be handled",
             ),
         };
@@ -157,9 +189,7 @@ pub fn variants(descriptor: &Descriptor) -> Vec<Config> {
 
 /// Leaves out steps as long as the contract stays broken.
 fn shorten(
-    kind: Kind,
-    descriptor: &'static Descriptor,
-    config: &Config,
+    held: impl Fn(&[Step]) -> Result<(), Broken>,
     mut steps: Vec<Step>,
     mut broken: Broken,
 ) -> Broken {
@@ -169,9 +199,9 @@ fn shorten(
         while from < steps.len() {
             let mut fewer = steps.clone();
             fewer.drain(from..(from + chunk).min(steps.len()));
-            match hold(kind, descriptor, config, &fewer) {
+            match held(&fewer) {
                 Err(still) => (steps, broken) = (fewer, still),
-                Ok(_) => from += chunk,
+                Ok(()) => from += chunk,
             }
         }
         chunk /= 2;
@@ -179,7 +209,7 @@ fn shorten(
     Broken { steps, ..broken }
 }
 
-fn message(payload: &(dyn core::any::Any + Send)) -> &str {
+fn message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| payload.downcast_ref::<&str>().copied())
         .unwrap_or("without a message")

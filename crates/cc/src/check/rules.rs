@@ -31,11 +31,18 @@ impl Breach {
             Call::Path(PathChange::Mtu) => {
                 "implement on_path: raise the window to at least conn.smss".to_owned()
             }
-            call => format!("keep the window at conn.smss or above in {}", method(call)),
+            call => format!(
+                "windows are in bytes: keep it at conn.smss or above in {}",
+                method(call)
+            ),
         };
-        let problem = format!("the window is below one segment ({cwnd} of {smss} bytes)");
-        (problem, fix)
+        (small(cwnd, smss), fix)
     }
+}
+
+/// Says that a window is below one segment.
+pub(super) fn small(cwnd: u64, smss: u64) -> String {
+    format!("the window is below one segment ({cwnd} of {smss} bytes)")
 }
 
 /// Returns the first rule that the decision after `event` breaks. `unread` is the decision before

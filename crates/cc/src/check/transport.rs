@@ -163,11 +163,19 @@ impl Transport {
 
     /// The flow makes no progress, whatever happens.
     fn stuck(&mut self, problem: &str) {
+        let (cwnd, smss) = (self.decision.cwnd, self.conn.smss);
+        let (problem, fix) = if cwnd < smss {
+            let fix = "windows are in bytes: keep it at conn.smss or above";
+            (rules::small(cwnd.get(), smss.get()), fix)
+        } else {
+            let fix = "let the window admit a segment when nothing is in flight";
+            (problem.to_owned(), fix)
+        };
         self.broken.get_or_insert_with(|| Broken {
             algorithm: self.descriptor.name,
             after: None,
-            problem: problem.to_owned(),
-            fix: "let the window admit a segment when nothing is in flight".to_owned(),
+            problem,
+            fix: fix.to_owned(),
             steps: Vec::new(),
         });
     }

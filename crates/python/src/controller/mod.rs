@@ -84,6 +84,29 @@ pub(crate) fn described(payload: Box<dyn Any + Send>) -> String {
     })
 }
 
+/// Describes an exception of a user's class with its line; `None` for another payload.
+pub(crate) fn exception(payload: &(dyn Any + Send)) -> Option<String> {
+    let Raised(error) = payload.downcast_ref()?;
+    Python::attach(|py| {
+        let mut step = error.traceback(py).map(Bound::into_any);
+        let error = error.value(py);
+        let kind = error.get_type();
+        let words = match (error.getattr("problem"), kind.name()) {
+            (Ok(problem), _) => problem.to_string(),
+            (_, Ok(kind)) => format!("{kind}: {error}"),
+            (_, Err(_)) => error.to_string(),
+        };
+        let mut line = String::new();
+        while let Some(at) = step.filter(|at| !at.is_none()) {
+            if let Ok(number) = at.getattr("tb_lineno") {
+                line = format!(" in line {number}");
+            }
+            step = at.getattr("tb_next").ok();
+        }
+        Some(words + &line)
+    })
+}
+
 /// Returns whether the payload is an exception raised by a user's class, or the failure of a
 /// library.
 pub(crate) fn is_raised(payload: &(dyn Any + Send)) -> bool {

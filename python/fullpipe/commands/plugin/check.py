@@ -4,12 +4,26 @@ from pathlib import Path
 from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
+from fullpipe.commands.options import algorithms_of
 from fullpipe.errors import printing, user_errors
+
+_IN_PYTHON = {
+    "cx.rng": "cx.random()",
+    "on_recovery(Enter)": "on_recovery of the kind enter",
+    "RecoveryOwner::Own": 'recovery = "own"',
+    "conn.smss": "cx.conn.smss",
+}
+"""Names in fixes, with those of a class in Python."""
 
 
 def command(
     library: Annotated[
-        Path, Argument(metavar="LIBRARY|CRATE", help="Shared library, or directory of a crate.")
+        str,
+        Argument(
+            metavar="LIBRARY|CRATE|FILE:CLASS",
+            complete=("files",),
+            help="Shared library, directory of a crate, class in a Python file, or trained policy.",
+        ),
     ],
     sequences: Annotated[
         int,
@@ -29,14 +43,24 @@ def command(
 
     Examples:
         fullpipe plugin check my-reno
+        fullpipe plugin check mine.py:Mine
         fullpipe plugin check libmine.so --sequences 5000
     """
+    from fullpipe import _core
+    from fullpipe.controllers import given, is_imported
     from fullpipe.plugins import loaded
+    from fullpipe.policies import is_policy
 
     with user_errors():
-        plugin = loaded(library)
-        broken = plugin.check(sequences)
+        if library.partition(":")[0].endswith(".py") or is_imported(library) or is_policy(library):
+            [name] = algorithms_of([library])
+            broken = _core.check_contract(name, given([name]), sequences)
+            for rust, python in _IN_PYTHON.items():
+                broken = broken and broken.replace(rust, python)
+        else:
+            plugin = loaded(Path(library))
+            name, broken = plugin.name, plugin.check(sequences)
     with printing():
-        print(broken or f"{plugin.name} keeps the contract: no breach in {sequences} sequences")
+        print(broken or f"{name} keeps the contract: no breach in {sequences} sequences")
     if broken:
         raise SystemExit(1)

@@ -239,3 +239,43 @@ def test_packets_that_are_not_there_are_an_error(
     done = fullpipe("trace", "packets", *words)
     assert (done.returncode, done.stdout) == (2, ""), kept
     assert said in done.stderr
+
+
+CUT = """\
+duration = "{duration}"
+measure_from = "0s"
+send_jitter = "{jitter}"
+[path]
+rate = "{rate}"
+rtt = "20ms"
+buffer = "20packets"
+{more}
+[[flow]]
+name = "a"
+cc = "{cc}"
+{app}
+"""
+
+
+@pytest.mark.parametrize("queue", ["pfifo", "fq_codel", "cake"])
+@pytest.mark.parametrize("cc", ["cubic", "bbr3", "none"])
+@pytest.mark.parametrize("duration", ["3ms", "21.3ms", "203.7ms", "1.1s"])
+def test_a_packet_that_the_end_cuts_is_under_way(duration: str, cc: str, queue: str) -> None:
+    """It is on an access link, in the element of jitter, in a queue, or on the line."""
+    for jitter, rate in (("0s", "10mbit"), ("4ms", "10mbit"), ("0s", "1mbit"), ("9ms", "1mbit")):
+        more = f'queue = "{queue}"\nloss = "1%"\njitter = "3ms"'
+        app = 'app_rate = "9mbit"' if cc == "none" else ""
+        text = CUT.format(duration=duration, jitter=jitter, more=more, cc=cc, rate=rate, app=app)
+        run = fullpipe.run(text, trace="10ms packets")
+        mine = run.trace("packets")
+        [flow_metrics] = run.flow_metrics
+        assert mine.height == flow_metrics["sent"], text
+        ends = mine.with_columns(
+            end=pl.sum_horizontal(pl.col("time", "access", "queue", "path").cast(pl.Float64))
+        ).filter(pl.col("fate").cast(pl.String).is_in(["arrived", "marked"]))
+        assert ends.filter(pl.col("end") > run.scenario.duration_s + 1e-6).is_empty(), text
+        assert ends["queue"].null_count() == 0
+        under_way = mine.filter(fate="under way")
+        assert under_way["path"].null_count() == under_way.height
+        gone = mine.filter(pl.col("fate").cast(pl.String).is_in(["dropped", "policed", "lost"]))
+        assert gone.height == flow_metrics["drops"], text

@@ -10,7 +10,7 @@ use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{
     AckRow, FlowSummary, MeasuredTime, PacketRow, Run, Summary, Trace, TraceLevel, jain,
 };
-use fullpipe_units::Time;
+use fullpipe_units::{Span, Time};
 
 use crate::arrivals::Workloads;
 use crate::build;
@@ -57,6 +57,10 @@ impl Simulation {
         for link in &mut self.network.links {
             link.log_drops();
         }
+        // No packet reaches a link by a shortcut after the end.
+        let behind = self.end + Span::from_nanos(1);
+        let queue = &mut self.network.event_queue;
+        queue.push(behind, EventKind::Pause, FlowKey::other(0), 0);
         for flow in &mut self.flows {
             (flow.logged, flow.watched) = (true, true);
         }
@@ -330,6 +334,11 @@ impl Simulation {
                 log.ends(flow, &packet, number, DropCause::Queue);
             }
         }
-        Some(log.finish())
+        for flow in self.flows.iter().filter(|flow| flow.logged) {
+            for packet in flow.path.in_flights[0].iter() {
+                log.enters(None, flow.path.account, packet);
+            }
+        }
+        Some(log.finish(self.now))
     }
 }

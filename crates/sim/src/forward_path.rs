@@ -260,7 +260,7 @@ impl ForwardPath<'_> {
             return;
         };
         if hop == 0 {
-            log.enters(now, self.path.account, packet);
+            log.enters(Some(now), self.path.account, packet);
         }
         if let Some(cause) = dropped {
             log.ends(self.path.account, packet, self.path.route[hop], cause);

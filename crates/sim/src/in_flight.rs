@@ -27,6 +27,11 @@ impl<T: Copy> InFlight<T> {
             .chain(self.items.last())
     }
 
+    /// Returns the items, the first to arrive first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.items.len()).filter_map(|place| self.items.get(place).map(|(_, item)| item))
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty()

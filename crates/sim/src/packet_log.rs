@@ -12,6 +12,8 @@ use crate::flow::PacketInTransit;
 /// Largest numbers of packets and of rows of ACKs that a log keeps.
 pub(crate) const MOST_ROWS: usize = 2_000_000;
 
+const UNDER_WAY: &str = "under way";
+
 /// The packets that flows sent from `from` until before `to`, and the ACKs that senders got then.
 #[derive(Debug)]
 pub(crate) struct PacketLog {
@@ -39,8 +41,8 @@ impl PacketLog {
         }
     }
 
-    /// Notes that a packet reached the first link of its route.
-    pub(crate) fn enters(&mut self, now: Time, flow: u32, packet: &PacketInTransit) {
+    /// Notes that a packet reached the first link of its route, or did not until the end.
+    pub(crate) fn enters(&mut self, now: Option<Time>, flow: u32, packet: &PacketInTransit) {
         let segment = &packet.segment;
         let key = (flow, segment.seq, segment.sent);
         let Some(smss) = self.smss.get(flow as usize) else {
@@ -64,9 +66,9 @@ impl PacketLog {
                 } else {
                     "new"
                 },
-                fate: "under way",
+                fate: UNDER_WAY,
                 link: None,
-                access: now - segment.sent,
+                access: now.map(|now| now - segment.sent),
                 queue: None,
                 path: None,
             });
@@ -105,7 +107,7 @@ impl PacketLog {
             };
             (row.queue, row.link) = (Some(packet.waited), None);
             let delay: Span = at - row.time;
-            row.path = Some(delay - row.access - packet.waited);
+            row.path = row.access.map(|access| delay - access - packet.waited);
         }
     }
 
@@ -143,8 +145,16 @@ impl PacketLog {
         }
     }
 
-    /// Returns the rows of packets and of ACKs, and whether there were more of them than it keeps.
-    pub(crate) fn finish(mut self) -> (Vec<PacketRow>, Vec<AckRow>, bool) {
+    /// Returns the rows of packets and of ACKs until `end`, and whether there were more of them than it keeps.
+    pub(crate) fn finish(mut self, end: Time) -> (Vec<PacketRow>, Vec<AckRow>, bool) {
+        // The simulator knows some arrivals ahead of time.
+        for row in &mut self.rows {
+            if let (Some(access), Some(queue), Some(path)) = (row.access, row.queue, row.path)
+                && row.time + access + queue + path > end
+            {
+                (row.fate, row.queue, row.path) = (UNDER_WAY, None, None);
+            }
+        }
         self.rows
             .sort_by_key(|row| (row.time, row.flow, row.sequence));
         (self.rows, self.acks, self.full)

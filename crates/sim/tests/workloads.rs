@@ -100,6 +100,33 @@ const SLOW: &str =
     "duration = \"60s\"\n[path]\nrate = \"12mbit\"\nrtt = \"40ms\"\nbuffer = \"100packets\"\n";
 
 #[test]
+fn a_trace_changes_no_metric_of_a_workload() {
+    let queues = ["pfifo", "fq_codel", "pie"];
+    let receivers = ["", "receiver = \"rledbat\"\n", "gro = \"300us\"\n"];
+    for (seed, (queue, receiver)) in (1..).zip(
+        queues
+            .iter()
+            .flat_map(|queue| receivers.map(|each| (queue, each))),
+    ) {
+        let text = format!(
+            "duration = \"4s\"\nseed = {seed}\nsend_jitter = \"200us\"\n[path]\nrate = \"8mbit\"\nrtt = \"30ms\"\n\
+             buffer = \"20packets\"\nqueue = \"{queue}\"\nloss = \"1%\"\njitter = \"2ms\"\nreverse_loss = \"1%\"\n\
+             [[workload]]\nmodel = \"lognormal median 10kB sigma 2 max 2MB\"\nload = 0.8\ncc = \"cubic\"\n{receiver}"
+        );
+        let scenario = scenario(&text);
+        let metrics = |level| {
+            let mut summary = run_as(&scenario, level, How::default()).summary;
+            summary.events = 0; // samples are events
+            format!("{summary:?}")
+        };
+        let plain = metrics(TraceLevel::Off);
+        for level in [TraceLevel::Every(Span::from_millis(1)), TraceLevel::Acks] {
+            assert_eq!(plain, metrics(level), "{text}");
+        }
+    }
+}
+
+#[test]
 fn the_flows_of_a_workload_share_a_cache_of_metrics() {
     // The second transfer begins after the first one, which lost packets in slow start.
     let flows = Flows::new(vec![ms(0), ms(20_000)], vec![Bytes::new(6_000_000); 2]).expect("flows");

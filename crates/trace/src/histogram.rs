@@ -243,6 +243,31 @@ mod tests {
         }
     }
 
+    proptest! {
+        /// So neither the order of a run's events nor the number of its flows changes a mean.
+        #[test]
+        fn a_mean_is_the_same_to_the_bit_in_any_order_and_over_any_samplers(
+            mut values in prop::collection::vec(0_u64..1 << 41, 1..400), samplers in 1_usize..9,
+        ) {
+            let mut means = Vec::new();
+            for _ in 0..2 {
+                let mut all = vec![Sampler::default(); samplers];
+                for (place, value) in values.iter().enumerate() {
+                    all[place % samplers].add(Span::from_nanos(*value));
+                }
+                let mut histogram = Histogram::default();
+                all.iter_mut().for_each(|each| each.pour(&mut histogram));
+                means.push(histogram.mean().map(f64::to_bits));
+                let mut whole = Sampler::default();
+                values.iter().rev().for_each(|value| whole.add(Span::from_nanos(*value)));
+                means.push(whole.histogram().mean().map(f64::to_bits));
+                values.sort_unstable();
+            }
+            means.dedup();
+            prop_assert_eq!(means.len(), 1);
+        }
+    }
+
     #[test]
     fn weights_count() {
         let mut histogram = Histogram::default();

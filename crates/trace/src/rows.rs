@@ -90,8 +90,8 @@ pub struct PacketRow {
     pub fate: &'static str,
     /// Index of the link at which it was dropped, policed or lost.
     pub link: Option<u32>,
-    /// Time until it reached the first link: its access link, and random delays of sending.
-    pub access: Span,
+    /// Time until it reached the first link, if it did: its access link, and random delays of sending.
+    pub access: Option<Span>,
     /// Waiting time in the queues of links, if it arrived.
     pub queue: Option<Span>,
     /// Rest of its one-way delay: transmission, propagation and jitter.

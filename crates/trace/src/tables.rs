@@ -103,7 +103,7 @@ pub(crate) fn packets(rows: &[PacketRow]) -> Table {
         ("kind", words(rows, |row| row.kind)),
         ("fate", words(rows, |row| row.fate)),
         ("link", u32s(rows, |row| row.link.unwrap_or(u32::MAX))),
-        ("access", known(|row| Some(row.access))),
+        ("access", known(|row| row.access)),
         ("queue", known(|row| row.queue)),
         ("path", known(|row| row.path)),
     ];

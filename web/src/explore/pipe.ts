@@ -89,7 +89,11 @@ function drawPackets(
     context.fillStyle = colors[flows[row] ?? 0] ?? ink();
     if (Number.isNaN(path[row])) {
       const share = age / (FALL * rtt);
-      if (share < 0 || share > 1 || word(trace, "packets", "fate", row) === "under way") continue;
+      if (word(trace, "packets", "fate", row) === "under way") {
+        underWay++;
+        continue;
+      }
+      if (share < 0 || share > 1) continue;
       const y = lane + 20 + share * (height - lane - 34);
       context.font = "bold 15px system-ui, sans-serif";
       context.textAlign = "center";

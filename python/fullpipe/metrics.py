@@ -79,7 +79,9 @@ class FlowMetrics(TypedDict):
     name: str
     """Name of the flow in the scenario."""
     cc: str
-    """Congestion-control algorithm, as named in the scenario."""
+    """Congestion-control algorithm, as named in the scenario. Of a program that uses TCP, the one
+    that the kernel used for the largest connection; another one its parameter `cc`, or UDP.
+    """
     goodput_bps: float
     """8 · (bytes delivered in order to the application within the window) / (min(end, last byte) −
     max(start, `measure_from`)), rounded to whole bit/s. `start` is the time at which the SYN

@@ -108,7 +108,7 @@ def test_iperf3_shares_a_link_with_the_kernels_cubic(folder: Path) -> None:
         "run", scenario(folder, CUBIC, more, duration="6s", warm_up="2s"), "--on=kernel", "--json"
     )
     flows = metrics(done)
-    assert flows["iperf3"]["cc"] == "iperf3"
+    assert flows["iperf3"]["cc"] == "cubic", "what the kernel says"
     assert 8e6 < sum(flow["goodput_bps"] for flow in flows.values()) < 10e6
     for flow in flows.values():
         assert flow["goodput_bps"] > 1e6
@@ -453,7 +453,7 @@ def test_a_comparison_of_programs_has_a_control(folder: Path) -> None:
     out = folder / "compared"
     done = fullpipe("compare", "cubic", "program:iperf3", *path, "--out", out)
     assert done.returncode == 0, done.stderr
-    assert "control: program:iperf3 twice differs by " in " ".join(done.stdout.split())
+    assert "control: program:iperf3:cubic twice differs by " in " ".join(done.stdout.split())
     again = fullpipe("compare", "cubic", "program:iperf3", *path, "--out", out, "--json")
     assert again.returncode == 0, again.stderr
     control = json.loads(again.stdout)["control"]
@@ -522,3 +522,102 @@ def test_the_judge_of_a_kept_run_takes_the_qlog_of_its_program(folder: Path) -> 
     done = fullpipe("trace", "judge", two, "--as=newreno", "--flow=mine/of-newreno.sqlog", *words)
     found = {each["condition"]: each for each in json.loads(done.stdout)["conditions"]}
     assert found["halving"]["verdict"] == "met", done.stderr
+
+
+DATAGRAMS = """import socket, sys, time
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
+    own.bind(("0.0.0.0", int(sys.argv[1])))
+    _, of = own.recvfrom(1500)
+    for _ in range(200):
+        own.sendto(bytes(1200), of)
+        time.sleep(0.002)
+    own.sendto(b"end", of)
+    time.sleep(60)
+"""
+LISTENS = """import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
+    own.sendto(b"begin", (sys.argv[1], int(sys.argv[2])))
+    while own.recv(1500) != b"end":
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("sends", "takes", "cc"),
+    [
+        # Its own choice comes after a first connection with the default, which sends less.
+        (
+            SENDS.replace(
+                "with taker:",
+                "with taker:\n        taker.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b'reno')",
+            ),
+            TAKES,
+            "reno",
+        ),
+        (SENDS, TAKES, Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()),
+        (DATAGRAMS, LISTENS, "UDP"),
+    ],
+)
+def test_the_algorithm_of_a_program_is_the_one_that_the_kernel_used(
+    folder: Path, sends: str, takes: str, cc: str
+) -> None:
+    file = scenario(folder, own(folder, sends, takes), duration="30s")
+    out = folder / "out"
+    done = fullpipe("run", file, "--on=kernel", "--programs", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert f"mine ({cc})" in done.stdout
+    assert json.loads((out / "metrics.json").read_text())["flows"][0]["cc"] == cc
+    page = folder / "page.md"
+    done = fullpipe("report", out, "--format=md", "--out", page)
+    assert done.returncode == 0, done.stderr
+    text = next(folder.glob("page*/report.md"), page).read_text()
+    assert f"mine ({cc})" in text or f"| {cc} |" in text
+
+
+def test_a_recipes_algorithm_that_was_asked_for_stays_in_its_name(folder: Path) -> None:
+    tool("iperf3")
+    path = ("--rate=10mbit", "--rtt=20ms", "--duration=2s", "--json")
+    done = fullpipe("run", "program:iperf3:reno", "program:iperf3", "--on=kernel", *path)
+    named, usual = metrics(done).values()
+    assert named["cc"] == "program:iperf3:reno"
+    default = named["cc"].partition(":reno")[0]
+    assert re.fullmatch(f"{default}:[a-z0-9_]+", usual["cc"])
+
+
+def test_runners_with_other_defaults_are_said() -> None:
+    from fullpipe.programs.used import differences, names
+
+    text = (
+        '[[program]]\nuse = "iperf3"\n[[flow]]\ncc = "program:nginx:bbr"\n[[flow]]\ncc = "cubic"\n'
+    )
+    assert names([text, '[[program]]\nname = "web"\n']) == {"iperf3", "nginx", "web"}
+    used = [
+        ("on kernel", "web", "bbr"),
+        ("on uml", "web", "cubic"),
+        ("on kernel", "same", "program:iperf3:reno"),
+        ("on uml", "same", "program:iperf3:reno"),
+    ]
+    assert differences(used) == [
+        "web used bbr (on kernel) and cubic (on uml): a program's TCP has the machine's default unless it asks for "
+        "another"
+    ]
+
+
+def test_a_program_with_another_algorithm_on_another_runner_is_said_on_the_page(
+    folder: Path,
+) -> None:
+    """A second kept run with another default stands for that of another machine."""
+    file = scenario(folder, own(folder), duration="30s")
+    one, two = folder / "one", folder / "two"
+    done = fullpipe("run", file, "--on=kernel", "--programs", "--out", one)
+    assert done.returncode == 0, done.stderr
+    was = json.loads((one / "metrics.json").read_text())["flows"][0]["cc"]
+    other = "reno" if was != "reno" else "cubic"
+    setting = f"taker.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b'{other}')"
+    own(folder, SENDS.replace("with taker:", f"with taker:\n        {setting}"))
+    done = fullpipe("run", file, "--on=kernel", "--programs", "--out", two)
+    assert done.returncode == 0, done.stderr
+    done = fullpipe("report", one, two, "--out", folder / "page.html")
+    assert done.returncode == 0, done.stderr
+    page = (folder / "page.html").read_text()
+    assert f"mine used {was} (" in page and f" and {other} (" in page

@@ -84,6 +84,11 @@ pub(crate) fn named(
 }
 
 impl Flow {
+    /// Returns the recipe that the `cc` names, as in `program:iperf3:bbr`.
+    pub fn recipe_of_cc(&self) -> Option<&str> {
+        of_cc(&self.cc).map(|(recipe, _)| recipe)
+    }
+
     /// Returns the key that makes the flow a program, with its value, for errors.
     pub fn program_key(&self) -> Option<(String, String)> {
         let program = self.program.as_ref()?;

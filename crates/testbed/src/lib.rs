@@ -47,6 +47,7 @@ mod confine;
 pub mod contained;
 mod cpu;
 mod device;
+mod diagnostics;
 mod error;
 mod facts;
 mod forward;

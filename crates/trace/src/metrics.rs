@@ -68,7 +68,8 @@ metrics! {
     pub struct FlowSummary, FLOW {
         /// Name of the flow in the scenario.
         name: String = Metric::text(),
-        /// Congestion-control algorithm, as named in the scenario.
+        /// Congestion-control algorithm, as named in the scenario. A program that uses TCP has the one that
+        /// the kernel used for the largest connection; another one its parameter `cc`, or UDP.
         cc: String = Metric::text(),
         /// 8 · (bytes delivered in order to the application within the window) / (min(end, last
         /// byte) − max(start, `measure_from`)), rounded to whole bit/s. `start` is the time at

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+from fullpipe.programs import used
 from fullpipe.report import values
 from fullpipe.report.model import Report
 from fullpipe.report.panels import (
@@ -49,6 +52,25 @@ def build(directory: Path | Sequence[Path], show: Sequence[str] = ()) -> Report:
     return of_results(beside([directory] if isinstance(directory, Path) else directory), show)
 
 
+def _other_algorithms(results: Results) -> list[str]:
+    """Returns the programs whose congestion control differs between runners or directories."""
+    points = {
+        number: each
+        for number, each in results.points.items()
+        if not any(key.endswith(".cc") for key in each.settings)
+    }
+    several = len({each.runner for each in points.values()}) > 1
+    programs = used.names(text for text in results.scenarios.values() if text)
+    rows = results.rows.select("point", pl.col("flow", "cc").cast(pl.String)).unique(
+        maintain_order=True
+    )
+    return used.differences(
+        (f"on {points[point].runner}" if several else points[point].label, flow, cc)
+        for point, flow, cc in rows.iter_rows()
+        if point in points and flow in programs
+    )
+
+
 def of_results(results: Results, show: Sequence[str] = ()) -> Report:
     """Computes everything that a report of loaded results shows.
 
@@ -83,7 +105,11 @@ def of_results(results: Results, show: Sequence[str] = ()) -> Report:
     return Report(
         results.title,
         results.about,
-        [*results.facts, *([("links", left)] if left else [])],
+        [
+            *results.facts,
+            *(("Warning", each) for each in _other_algorithms(results)),
+            *([("links", left)] if left else []),
+        ],
         [*tested.findings(results), *findings],
         note,
         [each for each in sections if each],

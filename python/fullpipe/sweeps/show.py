@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from fullpipe.programs.used import differences, names
 from fullpipe.report.terminal import Line, columns, print_table
 from fullpipe.stats import columns_asked, columns_shown, quantity
 from fullpipe.stats.quantity import rank
@@ -141,6 +142,22 @@ def warnings(sweep: Sweep) -> Iterator[str]:
     """Yields each kind of warning, with the number of runs that have it."""
     for (runner, warning), count in warned(sweep).most_common():
         yield f"warning ({runner}, {_count(count, 'run')}): {warning}"
+    used = (
+        sweep.scan()
+        .select("runner", "flow", "cc")
+        .unique()
+        .sort(pl.all().cast(pl.String))
+        .collect()
+        if len(sweep.runners) > 1
+        else pl.DataFrame()
+    )
+    programs = names([sweep.scenario(0)])
+    yield from (
+        f"warning: {each}"
+        for each in differences(
+            (f"on {runner}", flow, cc) for runner, flow, cc in used.iter_rows() if flow in programs
+        )
+    )
 
 
 def warned(sweep: Sweep) -> Counter[tuple[str, str]]:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from fullpipe.metrics import decade_text
 from fullpipe.origin import ALGORITHMS, shown
+from fullpipe.programs.used import differences, names
 from fullpipe.view.path import path_line
 from fullpipe.view.table import (
     NONE,
@@ -60,6 +61,8 @@ def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float | No
             console.print(
                 f"warning{whose}: {warning}", style="yellow", markup=False, soft_wrap=True
             )
+    for difference in _other_algorithms(runs):
+        console.print(f"warning: {difference}", style="yellow", markup=False, soft_wrap=True)
     if any(run.runner in _KERNELS for run in runs):
         console.print(
             "limited by: measured by a kernel's own clocks and samples of its state",
@@ -67,6 +70,19 @@ def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float | No
         )
     if narrowed:
         console.print("some columns do not fit and are left out; see --json", style="dim")
+
+
+def _other_algorithms(runs: Sequence[RunData]) -> list[str]:
+    """Returns the programs whose congestion control differs between runners."""
+    if len(runs) < 2:
+        return []
+    programs = names(run.scenario.to_toml() for run in runs[:1])
+    return differences(
+        (f"on {run.runner}", str(flow["name"]), str(flow["cc"]))
+        for run in runs
+        for flow in run.flow_metrics
+        if flow["name"] in programs
+    )
 
 
 def show_scenario(scenario: Scenario, console: Console) -> None:
@@ -160,6 +176,10 @@ def _heads(name: str, runs: Sequence[RunData]) -> Iterator[tuple[RunData, list[T
         )
 
 
+def _nth(runs: Sequence[RunData], number: int) -> list[FlowMetrics]:
+    return [run.flow_metrics[number] for run in runs]
+
+
 def _flows(runs: Sequence[RunData], limits: int) -> Table:
     """Returns a table with a line per flow and run."""
     flows = [flow for run in runs for flow in run.flow_metrics]
@@ -181,9 +201,13 @@ def _flows(runs: Sequence[RunData], limits: int) -> Table:
         number_columns(table, "done\ns")
     _last(table)
     for number, named in enumerate(runs[0].flow_metrics):
-        called = flow_name(named["name"], named["cc"])
-        for run, head in _heads(called, runs):
+        called = {flow_name(each["name"], each["cc"]) for each in _nth(runs, number)}
+        # A program may use another algorithm on another runner.
+        of_run = named["name"] if len(called) > 1 else called.pop()
+        for run, head in _heads(of_run, runs):
             flow = run.flow_metrics[number]
+            if called:
+                head[1].append(f" ({flow['cc'].rpartition(':')[2]})")
             rtt = flow["rtt_s"]
             rows.append(
                 [
@@ -223,9 +247,11 @@ def _algorithms(runs: Sequence[RunData], limits: int) -> Table:
         number_columns(table, "ended", "after\ns")
     _last(table)
     for cc in sorted({flow["cc"] for flow in flows}):
-        count = sum(flow["cc"] == cc for flow in runs[0].flow_metrics)
+        count = max(sum(flow["cc"] == cc for flow in run.flow_metrics) for run in runs)
         for run, head in _heads(f"{count} × {cc}", runs):
             those = [flow for flow in run.flow_metrics if flow["cc"] == cc]
+            if not those:  # a program's algorithm on another runner
+                continue
             rates = [flow["goodput_bps"] / scale for flow in those]
             sent = sum(flow["sent"] for flow in those)
             resent = sum(flow["retransmits"] for flow in those)

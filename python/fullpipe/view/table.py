@@ -159,11 +159,13 @@ class Trimmed:
 def flow_name(name: str, cc: str) -> str:
     """Returns the name of a flow with its algorithm: `web (bbr3)`; a flow called after it has the algorithm's name.
 
-    A flow of a recipe with a congestion control, `program:iperf3:bbr`, is `iperf3-bbr`, which fits the column.
+    A flow of a recipe with a congestion control, `program:iperf3:bbr`, is `iperf3-bbr`, which fits the column, and
+    `iperf3 (bbr)` if its name has none.
     """
     program = cc.removeprefix(PREFIX)
-    if program != cc and ":" in program and name.startswith(program.replace(":", "-")):
-        return name
+    if program != cc and ":" in program:
+        has_both = name.startswith(program.replace(":", "-"))
+        return name if has_both else f"{name} ({program.partition(':')[2]})"
     bare = cc.rpartition(":")[2]
     return f"{cc}{name[len(bare) :]}" if name.startswith(bare) else f"{name} ({cc})"
 

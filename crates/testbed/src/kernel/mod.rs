@@ -40,7 +40,7 @@ use crate::{Header, Inside, Sandbox, SandboxError, algorithms, bed, capacity, fa
 use ends::{Child, Ended};
 use log::Log;
 
-pub(crate) use programs::Complete;
+pub(crate) use programs::Outcome;
 pub use programs::Program;
 pub use running::Interval;
 pub use simulated::{Simulated, check_simulated, simulate, simulated};
@@ -281,7 +281,7 @@ fn finish(
         delay_on_acks: false,
         host: serde_json::from_value(done["host"].clone()).map_err(broken)?,
         warnings: serde_json::from_value(done["warnings"].clone()).map_err(broken)?,
-        complete: serde_json::from_value(done["complete"].clone()).map_err(broken)?,
+        programs: serde_json::from_value(done["programs"].clone()).map_err(broken)?,
     };
     let zero = done["zero_ns"].as_u64().unwrap_or(0);
     let recording = Recording {
@@ -366,7 +366,7 @@ fn run(
     let log = log.since(clock.zero());
     end_agents_on_stop(inside.clone());
     let (
-        (sender, receiver, complete),
+        (sender, receiver, outcomes),
         Between {
             tap,
             links,
@@ -380,19 +380,19 @@ fn run(
         }
         let progress = || inside.say(&json!({ "progress_s": clock.now().as_secs_f64() }));
         let sent = sender.wait(STEP, progress);
-        let complete = running.map_or(Ok(Vec::new()), |running| running.wait(STEP, progress));
+        let outcomes = running.map_or(Ok(Vec::new()), |running| running.wait(STEP, progress));
         // The connections are closed, so data in flight need not arrive, but the packets that close
         // them must.
         std::thread::sleep(STEP);
         // The receiver must not wait for a flow that never arrived.
         receiver.stop();
-        (sent, receiver.wait(STEP, || {}), complete)
+        (sent, receiver.wait(STEP, || {}), outcomes)
     });
     if let Some(packets) = tap.finish(written)? {
         host.insert("packets", packets.to_string());
     }
     // A program that fails ends the run, and the agents with it.
-    let complete = complete?;
+    let outcomes = outcomes?;
     for (ended, who) in [(sender, "the senders"), (receiver, "the receivers")] {
         if let Ended::Failed(_) = ended {
             return Err(ended.trouble(who));
@@ -404,7 +404,7 @@ fn run(
         "links": links,
         "host": host,
         "warnings": warnings,
-        "complete": complete,
+        "programs": outcomes,
     }))
 }
 

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use self::child::{Child, Line, Role};
 use crate::confine::Confinement;
+use crate::diagnostics::Connections;
 use crate::{Bed, Clock, End, SandboxError, sandbox};
 
 /// The programs of one flow.
@@ -42,11 +43,15 @@ pub struct Program {
     pub start: Span,
 }
 
-/// The end of a client.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Complete {
-    /// Index of its flow.
+/// Results of the programs of a flow.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Outcome {
+    /// Index of the flow.
     pub(crate) flow: u32,
+    /// Whether the client has ended with success.
+    pub(crate) complete: bool,
+    /// The kernel's congestion control of the server's connection that sent most; `None` if none did.
+    pub(crate) algorithm: Option<String>,
 }
 
 /// Longest time that a server may take until it listens: an interpreter with many modules takes
@@ -56,19 +61,27 @@ const LISTENS: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(2);
 /// Time between two looks at the programs.
 const STEP: Duration = Duration::from_millis(10);
+/// Steps between two looks at a server's connections once they have sent data. A connection that
+/// sends more than the first one may come later.
+const LOOKS: u32 = 20;
 
 /// Servers that listen, and clients ready to start.
 pub(super) struct Ready {
     pairs: Vec<Pair>,
+    /// Those of the servers; `None` if this kernel can't list them.
+    connections: Option<Connections>,
 }
 
 struct Pair {
     flow: u32,
+    port: u16,
     start: Span,
     server: Child,
     client: Line,
     running: Option<Child>,
     complete: bool,
+    /// The data that the largest of the server's connections has sent, and its congestion control.
+    sent: Option<(u64, String)>,
 }
 
 /// Starts the servers, and waits until each listens at its flow's port.
@@ -103,14 +116,17 @@ pub(super) fn serve(
         }
         pairs.push(Pair {
             flow: program.flow,
+            port,
             start: program.start,
             server,
             client,
             running: None,
             complete: false,
+            sent: None,
         });
     }
-    Ok(Ready { pairs })
+    let connections = bed.near.enter().and_then(|()| Connections::open()).ok();
+    Ok(Ready { pairs, connections })
 }
 
 fn no_algorithm(program: &Program, cc: &str, error: Errno) -> SandboxError {
@@ -127,7 +143,7 @@ fn no_algorithm(program: &Program, cc: &str, error: Errno) -> SandboxError {
 
 /// Programs that run with the rest of the run.
 pub(super) struct Running {
-    thread: JoinHandle<Result<Vec<Complete>, SandboxError>>,
+    thread: JoinHandle<Result<Vec<Outcome>, SandboxError>>,
     /// Whether the other flows have ended.
     alone: Arc<AtomicBool>,
     begins: std::sync::mpsc::Sender<()>,
@@ -141,11 +157,20 @@ impl Ready {
         let alone = Arc::new(AtomicBool::new(false));
         let others_ended = Arc::clone(&alone);
         let thread = std::thread::spawn(move || {
-            let mut pairs = self.pairs;
+            let Ready {
+                mut pairs,
+                connections,
+            } = self;
             if begun.recv().is_err() {
                 return Ok(Vec::new());
             }
-            let result = follow(&mut pairs, clock, duration, &others_ended);
+            let result = follow(
+                &mut pairs,
+                connections.as_ref(),
+                clock,
+                duration,
+                &others_ended,
+            );
             end(&mut pairs);
             if result.is_err() {
                 // Ends the run: all processes in this PID namespace but this one.
@@ -174,7 +199,7 @@ impl Running {
         self,
         step: Duration,
         mut meanwhile: impl FnMut(),
-    ) -> Result<Vec<Complete>, SandboxError> {
+    ) -> Result<Vec<Outcome>, SandboxError> {
         self.alone.store(true, Ordering::Relaxed);
         while !self.thread.is_finished() {
             std::thread::sleep(step);
@@ -189,29 +214,54 @@ impl Running {
     }
 }
 
-/// Runs the clients until the end of the run; returns those whose transfer is complete.
+/// Runs the clients until the end of the run; returns their results.
 fn follow(
     pairs: &mut [Pair],
+    connections: Option<&Connections>,
     clock: Clock,
     duration: Span,
     others_ended: &AtomicBool,
-) -> Result<Vec<Complete>, SandboxError> {
-    loop {
+) -> Result<Vec<Outcome>, SandboxError> {
+    for step in 0.. {
         let now = Span::from_nanos(clock.now().as_nanos());
         let over = now >= duration;
         for pair in pairs.iter_mut() {
+            if let Some(connections) = connections {
+                pair.look(connections, step);
+            }
             pair.step(now, over)?;
         }
         let all = pairs.iter().all(|pair| pair.complete);
         if over || (all && others_ended.load(Ordering::Relaxed)) {
-            let complete = pairs.iter().filter(|pair| pair.complete);
-            return Ok(complete.map(|pair| Complete { flow: pair.flow }).collect());
+            break;
         }
         std::thread::sleep(STEP);
     }
+    Ok(pairs.iter().map(Pair::outcome).collect())
 }
 
 impl Pair {
+    fn outcome(&self) -> Outcome {
+        Outcome {
+            flow: self.flow,
+            complete: self.complete,
+            algorithm: self.sent.as_ref().map(|(_, name)| name.clone()),
+        }
+    }
+
+    /// Looks at the server's connections, while its client runs.
+    fn look(&mut self, connections: &Connections, step: u32) {
+        let is_due = self.sent.is_none() || step.is_multiple_of(LOOKS);
+        if self.running.is_none() || self.complete || !is_due {
+            return;
+        }
+        if let Some(found) = connections.algorithm_at(self.port)
+            && self.sent.as_ref().is_none_or(|(most, _)| *most <= found.0)
+        {
+            self.sent = Some(found);
+        }
+    }
+
     fn step(&mut self, now: Span, over: bool) -> Result<(), SandboxError> {
         if self.complete || over {
             return Ok(());

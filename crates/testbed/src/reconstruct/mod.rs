@@ -25,7 +25,7 @@ use serde::Deserialize;
 
 use crate::agent::{AgentError, LEAST_INTERVAL, Reader};
 use crate::arriving::ExpandedWorkload;
-use crate::kernel::Complete;
+use crate::kernel::Outcome;
 use crate::ports::Ports;
 use arrivals::ArrivalResults;
 use flow::{Flow, is_paced};
@@ -64,9 +64,9 @@ pub struct Facts {
     /// Reasons not to trust the run.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// Programs whose transfer is complete.
+    /// The programs.
     #[serde(default)]
-    pub(crate) complete: Vec<Complete>,
+    pub(crate) programs: Vec<Outcome>,
 }
 
 /// Recordings of a run.
@@ -175,7 +175,8 @@ pub fn reconstruct(
         flows[*flow as usize].on_packet(packet, *forward, at(packet.time));
     }
     let programs = program::programs(scenario, &recording.sender, ports, &mut flows, at)?;
-    for flow in facts.complete.iter().map(|complete| complete.flow) {
+    let complete = facts.programs.iter().filter(|program| program.complete);
+    for flow in complete.map(|program| program.flow) {
         if let Some(last) = programs.get(&flow).and_then(WatchedProgram::last) {
             flows[flow as usize].meter.on_complete(last);
         }
@@ -206,7 +207,13 @@ pub fn reconstruct(
     warnings.extend(arrived.warnings.iter().cloned());
     let mut recorder =
         interval.map(|interval| rows(scenario, &links, &mut arrived, interval, window));
-    let flows = summaries(scenario, &mut flows, paced, window, &mut recorder);
+    let mut flows = summaries(scenario, &mut flows, paced, window, &mut recorder);
+    for (flow, watched) in &programs {
+        let spec = &scenario.flows[*flow as usize];
+        let used = facts.programs.iter().find(|program| program.flow == *flow);
+        let used = used.and_then(|program| program.algorithm.as_deref());
+        flows[*flow as usize].cc = program::algorithm(spec, used, watched.is_udp());
+    }
     if let (Some(recorder), Some(interval)) = (&mut recorder, interval) {
         for (flow, watched) in &programs {
             recorder.program(*flow, watched, interval, window.to);

@@ -10,7 +10,8 @@ mod quic;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fullpipe_scenario::Scenario;
+use fullpipe_cc::ParamValue;
+use fullpipe_scenario::{Flow as FlowSpec, Scenario};
 use fullpipe_units::{Bytes, Span, Time};
 
 use self::ordered::Ordered;
@@ -19,6 +20,7 @@ use super::flow::Flow;
 use super::packet::Packet;
 use super::tracker::Tracker;
 use crate::agent::{AgentError, Reader, RecordKind};
+use crate::algorithms::kernel_name;
 use crate::ports::Ports;
 
 /// Length of an IPv4 header without options, and of a UDP header.
@@ -132,6 +134,27 @@ pub(super) fn programs(
         watched.finish(&mut flows[*flow as usize]);
     }
     Ok(seen)
+}
+
+/// Returns the congestion control of a program's flow for its metrics: the kernel's that its
+/// connections used, with the recipe if the scenario's `cc` names it. A program over UDP has one of
+/// its own: that which the recipe was asked for, else it is not known.
+pub(super) fn algorithm(spec: &FlowSpec, used: Option<&str>, is_udp: bool) -> String {
+    let asked = match spec.params.get("cc") {
+        Some(ParamValue::Word(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    let used = match (used, asked) {
+        (Some(used), Some(asked)) if kernel_name(asked) == used => asked,
+        (Some(used), _) => used,
+        (None, Some(asked)) if is_udp => asked,
+        (None, None) if is_udp => "UDP",
+        (None, _) => return spec.cc.clone(),
+    };
+    match spec.recipe_of_cc() {
+        Some(recipe) => format!("program:{recipe}:{used}"),
+        None => used.to_owned(),
+    }
 }
 
 impl Watched {

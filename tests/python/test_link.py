@@ -105,6 +105,63 @@ def test_rate_and_rtt_are_those_of_the_path(link: Link, programs: Path) -> None:
     assert any(at % 1000 for at, _ in near)
 
 
+def test_a_server_that_does_not_listen_is_said(link: Link, programs: Path) -> None:
+    began = time.monotonic()
+    listens = f"--server={sys.executable} {programs / 'server.py'}"
+    deaf = ("--server=sleep 1000", "--server=sleep 1001")
+    done = link("--rate=20mbit", deaf[0], listens, deaf[1], "--", "true")
+    assert done.returncode == 0
+    assert time.monotonic() - began < 30
+    assert '--server "sleep 1000" did not listen before the program started' in done.stderr
+    assert '--server "sleep 1001" did not listen before the program started' in done.stderr
+    assert done.stderr.count("did not listen") == 2
+
+
+MANY = """
+import socket, sys
+from concurrent.futures import ThreadPoolExecutor
+def take(_):
+    with socket.create_connection(("100.64.0.1", 7000)) as server:
+        server.sendall(b"20000")
+        while server.recv(1 << 16):
+            pass
+with ThreadPoolExecutor(5) as pool:
+    list(pool.map(take, range(30)))
+"""
+
+
+def test_of_many_flows_the_largest_are_kept_and_the_sums_are_of_all(
+    link: Link, programs: Path
+) -> None:
+    kept, imported = programs / "kept", programs / "imported"
+    server = f"--server={sys.executable} {programs / 'server.py'}"
+    client = ("--", sys.executable, "-c", MANY)
+    done = link(
+        "--rate=20mbit", "--rtt=20ms", "--buffer=4packets", server, f"--out={kept}", *client
+    )
+    assert done.returncode == 0, done.stderr
+    said = "20 of 30 flows are kept, those with the most bytes; all 30 sent 0."
+    assert said in done.stderr
+    total = json.loads((kept / "link.json").read_text())["flows"]
+    assert (total["kept"], total["flows"]) == (20, 30) and total["bytes"] >= 600_000
+    metrics = json.loads((kept / "metrics.json").read_text())
+    assert len(metrics["flows"]) == 20
+    resent = sum(flow["retransmits"] for flow in metrics["flows"])
+    assert total["again"] > resent, "the others lost packets, too"
+    told = f"in {total['packets']:,} packets, {total['again']:,} of them again"
+    assert told in done.stderr
+    page = programs / "page.html"
+    assert served.command("report", kept, "--out", page).returncode == 0
+    text = page.read_text()
+    assert text.count(told) >= 2, "in the facts and in the summary"
+    assert "packets were sent again" not in text
+    # The same of a capture.
+    done = served.command("trace", "import", kept / "far.pcapng", "--out", imported)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout and "20 flows kept" in done.stdout
+    assert told in done.stdout
+
+
 def test_a_program_that_ends_at_once_is_kept(link: Link, tmp_path: Path) -> None:
     """It may leave no sample of a link at all."""
     for number in range(3):

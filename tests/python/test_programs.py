@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -621,3 +622,17 @@ def test_a_program_with_another_algorithm_on_another_runner_is_said_on_the_page(
     assert done.returncode == 0, done.stderr
     page = (folder / "page.html").read_text()
     assert f"mine used {was} (" in page and f" and {other} (" in page
+
+
+def test_a_server_that_never_listens_is_said_in_time_and_without_polling(folder: Path) -> None:
+    file = scenario(folder, program("sleep 1000", "true"), duration="1s")
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    done = subprocess.run(
+        [*FULLPIPE, "run", file, "--on=kernel", "--programs"], capture_output=True, text=True
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 2
+    assert "its server did not listen at port 5001 within 30 s: sleep 1000" in done.stderr
+    assert 30 <= time.monotonic() - began < 45
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert used < 10, "the start of Python takes a second or two on a busy machine"

@@ -20,7 +20,7 @@ use nix::sys::signal::{SigHandler, Signal, signal};
 
 use crate::confine::Confinement;
 use crate::device::Tun;
-use crate::{SandboxError, algorithms, device, privileges, route, sandbox};
+use crate::{Clock, SandboxError, algorithms, device, privileges, route, sandbox};
 
 /// Two ends, without a connection between them.
 #[derive(Debug)]
@@ -50,6 +50,9 @@ pub struct End {
 }
 
 const PREFIX: u32 = 30;
+/// The shortest and the longest time between two looks for a socket that listens.
+const SHORTEST: Duration = Duration::from_millis(5);
+const LONGEST: Duration = Duration::from_millis(250);
 pub(crate) const FAR: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
 pub(crate) const NEAR: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 2);
 
@@ -209,10 +212,20 @@ impl End {
         errors.map_or(0, |(_, value)| value.parse().unwrap_or(0))
     }
 
-    /// Waits, at most for `most`, until a socket listens or has a UDP port; returns whether one
-    /// does.
-    pub fn wait_for_listener(&mut self, most: Duration, is_over: impl FnMut() -> bool) -> bool {
-        self.wait_for(None, most, is_over)
+    /// Returns the number of sockets that listen or have a UDP port.
+    pub fn listeners(&mut self) -> usize {
+        self.listeners_at(None)
+    }
+
+    /// Waits, at most for `most`, until more than `before` sockets listen or have a UDP port; returns
+    /// whether they do.
+    pub fn wait_for_listener(
+        &mut self,
+        before: usize,
+        most: Duration,
+        is_over: impl FnMut() -> bool,
+    ) -> bool {
+        self.wait_for(None, before, most, is_over)
     }
 
     /// Waits as [`wait_for_listener`](End::wait_for_listener) does for a socket at a port.
@@ -222,26 +235,34 @@ impl End {
         most: Duration,
         is_over: impl FnMut() -> bool,
     ) -> bool {
-        self.wait_for(Some(port), most, is_over)
+        self.wait_for(Some(port), 0, most, is_over)
     }
 
+    /// The tables cost the kernel milliseconds, so the time between two looks grows with the wait.
     fn wait_for(
         &mut self,
         port: Option<u16>,
+        before: usize,
         most: Duration,
         mut is_over: impl FnMut() -> bool,
     ) -> bool {
-        let step = Duration::from_millis(5);
-        for _ in 0..most.as_millis() / step.as_millis() {
-            if self.tables.iter_mut().any(|table| listens(table, port)) {
+        let clock = Clock::start();
+        loop {
+            if self.listeners_at(port) > before {
                 return true;
             }
-            if is_over() {
+            let waited = Duration::from_nanos(clock.now().as_nanos());
+            if is_over() || waited >= most {
                 return false;
             }
-            std::thread::sleep(step);
+            let pause = (waited / 10).clamp(SHORTEST, LONGEST);
+            std::thread::sleep(pause.min(most - waited));
         }
-        false
+    }
+
+    fn listeners_at(&mut self, port: Option<u16>) -> usize {
+        let each = self.tables.iter_mut().map(|table| listeners(table, port));
+        each.sum()
     }
 }
 
@@ -258,9 +279,9 @@ fn allow_ping() {
     let _ = ranges.into_iter().any(allow);
 }
 
-/// Returns whether a table of the kernel contains a listening socket (0A), or a UDP socket without
-/// a peer (07), at a port if one is given.
-fn listens(table: &mut File, port: Option<u16>) -> bool {
+/// Returns the number of a table's sockets that listen (0A), or have UDP without a peer (07), at a port if
+/// one is given.
+fn listeners(table: &mut File, port: Option<u16>) -> usize {
     let wanted = |address: &str| {
         let at = address.rsplit(':').next();
         let at = at.and_then(|hex| u16::from_str_radix(hex, 16).ok());
@@ -271,7 +292,11 @@ fn listens(table: &mut File, port: Option<u16>) -> bool {
         let (address, state) = (words.next(), words.nth(1));
         matches!(state, Some("0A" | "07")) && address.is_some_and(wanted)
     };
-    reread(table).lines().skip(1).any(is_listener)
+    let text = reread(table);
+    text.lines()
+        .skip(1)
+        .filter(|line| is_listener(line))
+        .count()
 }
 
 /// Returns the present text of a file of /proc; empty if it can't be read.

@@ -74,6 +74,8 @@ struct Report {
     exit_code: i32,
     /// Rate that this machine can pace, as estimated; faster paths are refused.
     most_bps: u64,
+    /// Programs at the far end that did not listen when the command began.
+    deaf: Vec<String>,
     down: Way,
     up: Way,
     links: Vec<LinkSummary>,
@@ -133,7 +135,7 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
         )),
     };
     let confinement = confinement.as_ref();
-    serve(&mut bed, &link.far, confinement)?;
+    let deaf = serve(&mut bed, &link.far, confinement)?;
     if let Some(uplink) = uplink {
         uplink.open(door(&bed)?);
     }
@@ -180,6 +182,7 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
         elapsed_s: elapsed.as_secs_f64(),
         exit_code: exit_code(status),
         most_bps: most.as_bps(),
+        deaf,
         // Packets that a link has accepted count as sent, even if the command ends before they
         // leave.
         links: path.summaries(elapsed.max(seen.last_end)),
@@ -197,20 +200,26 @@ fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(signal)
 }
 
-/// Starts the programs at the far end, and waits until they listen.
+/// Starts the programs at the far end, and waits until each listens. Returns those that do not: not
+/// every program there is a server.
 fn serve(
     bed: &mut Bed,
     programs: &[Vec<OsString>],
     confinement: Option<&Arc<Confinement>>,
-) -> Result<(), SandboxError> {
-    let mut servers = Vec::new();
+) -> Result<Vec<String>, SandboxError> {
+    let (mut servers, mut deaf) = (Vec::new(), Vec::new());
     for program in programs {
+        let before = bed.far.listeners();
         servers.push(spawn((&bed.far, confinement), program, None, Stdio::null)?);
+        if !listens(&mut bed.far, before, &mut servers, programs)? {
+            deaf.push(words(program));
+        }
     }
-    if !servers.is_empty() {
-        wait_for(&mut bed.far, &mut servers, programs)?;
-    }
-    Ok(())
+    Ok(deaf)
+}
+
+fn words(program: &[OsString]) -> String {
+    program.join(" ".as_ref()).display().to_string()
 }
 
 /// Creates captures of both ends in `directory`, with `zero` as the date of the run's beginning.
@@ -285,23 +294,23 @@ fn spawn(
         })
 }
 
-/// Waits until the servers listen.
-fn wait_for(
+/// Waits until the last server listens; returns whether it does.
+fn listens(
     far: &mut End,
+    before: usize,
     servers: &mut [Child],
     commands: &[Vec<OsString>],
-) -> Result<(), SandboxError> {
+) -> Result<bool, SandboxError> {
     let mut ended = None;
-    // Not every program at the far end is a server, so the wait ends even if no program listens.
-    let _ = far.wait_for_listener(SERVERS, || {
+    let listens = far.wait_for_listener(before, SERVERS, || {
         ended = servers
             .iter_mut()
             .position(|server| matches!(server.try_wait(), Ok(Some(_))));
         ended.is_some()
     });
-    ended.map_or(Ok(()), |index| {
-        let name = commands[index].join(" ".as_ref());
-        let problem = format!("--server \"{}\" ended before it listened", name.display());
+    ended.map_or(Ok(listens), |index| {
+        let name = words(&commands[index]);
+        let problem = format!("--server \"{name}\" ended before it listened");
         Err(SandboxError::new(problem, "run it alone to see why"))
     })
 }

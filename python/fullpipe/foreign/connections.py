@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe.foreign.flow import LEAST_BYTES, Flow, with_rates
 from fullpipe.foreign.scoreboard import Scoreboard
+from fullpipe.results.total import Total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -220,13 +221,20 @@ class _Way:
         return [each for each in found if each[1] >= 0]  # a clock can be set back
 
 
-def connections(packets: Iterable[Segment], *, step: float, exact: bool = False) -> list[Flow]:
-    """Returns the largest flows of packets, each direction of a connection with data for itself.
+def connections(
+    packets: Iterable[Segment],
+    *,
+    step: float,
+    exact: bool = False,
+    of: bytes | None = None,
+) -> tuple[list[Flow], Total]:
+    """Returns the largest flows of packets, each direction of a connection with data for itself, and sums over all.
 
     Args:
         packets: The packets, by time.
         step: The time between samples, seconds.
         exact: Whether the time of a row is that of its last packet, rather than the end of its step.
+        of: The address whose sent data are the flows; by default every one's.
     """
     current: dict[tuple[End, End, bool], _Connection] = {}
     ended = []
@@ -240,14 +248,27 @@ def connections(packets: Iterable[Segment], *, step: float, exact: bool = False)
             connection = current[key] = _Connection(packet, step, exact=exact)
         connection.add(packet)
     every = [*ended, *current.values()]
-    ways = [(way, each.ways[way.target]) for each in every for way in each.ways.values()]
+    ways = [
+        (way, each.ways[way.target])
+        for each in every
+        for way in each.ways.values()
+        if of in (None, way.source[0])
+    ]
     found = []
-    for way, other in sorted(ways, key=lambda each: -each[0].bytes)[:MOST_FLOWS]:
+    for way, other in sorted(ways, key=lambda each: -each[0].bytes):
         quic = way.is_quic() or other.is_quic()
         least = other.bytes * _MOST_OF_ACKS if quic else 0.0
         if way.bytes >= max(LEAST_BYTES, least):
-            found.append(way.flow(other, quic=quic))
-    return found
+            found.append((way, other, quic))
+    kept = [way.flow(other, quic=quic) for way, other, quic in found[:MOST_FLOWS]]
+    sent = [way for way, *_ in found]
+    return kept, Total(
+        len(kept),
+        len(found),
+        sum(way.bytes for way in sent),
+        sum(way.packets for way in sent),
+        sum(way.again for way in sent) if all(way.tcp for way in sent) else None,
+    )
 
 
 def untimed(flow: Flow) -> Flow:

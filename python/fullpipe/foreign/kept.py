@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe.metrics import LinkMetrics
+    from fullpipe.results.total import Total
 
 _COUNTS = {"cwnd", "inflight", "delivered", "lost", "lost_packets", "retransmits", "receive_window"}
 
@@ -34,6 +35,7 @@ def save(
     link_metrics: Sequence[LinkMetrics] = (),
     duration_s: float | None = None,
     warnings: Sequence[str] = (),
+    total: Total | None = None,
 ) -> None:
     """Writes flows into an existing directory, as `run --out` writes a run.
 
@@ -48,6 +50,7 @@ def save(
         link_metrics: Their metrics.
         duration_s: The length; by default up to the last sample.
         warnings: What makes the numbers unreliable.
+        total: Sums over all flows, if some are not kept.
 
     Raises:
         OSError: When a file can't be written.
@@ -60,7 +63,7 @@ def save(
     metrics = {
         "version": __version__,
         "runner": runner,
-        "host": {},
+        "host": total.facts() if total else {},
         "warnings": list(warnings),
         "seed": 0,
         "duration_s": duration_s if duration_s is not None else max(times, default=0.0),

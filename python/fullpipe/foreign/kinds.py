@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from _typeshed import WriteableBuffer
 
+    from fullpipe.results.total import Total
+
 KINDS = {
     "iperf3": "results of iperf3 --json",
     "flent": "data files of flent, .flent.gz",
@@ -49,6 +51,8 @@ class Read(NamedTuple):
     kind: str
     flows: list[Flow]
     warnings: list[str]
+    total: Total | None = None
+    """Sums over all flows of a capture; `flows` has the largest."""
 
 
 def read(path: Path, *, step: float = STEP_S, exact: bool = False) -> Read:
@@ -136,7 +140,7 @@ def _of_capture(
 ) -> Read:
     notes = capture.Notes()
     packets = capture.segments(content, name, notes=notes)
-    found = connections.connections(packets, step=step, exact=exact)
+    found, total = connections.connections(packets, step=step, exact=exact)
     if not found and notes.unknown:
         said = ", ".join(f"{count:,} of {what}" for what, count in notes.unknown.most_common(3))
         raise ForeignError(
@@ -146,7 +150,7 @@ def _of_capture(
     if notes.untimed:
         warnings.append(f"{name}: {notes.untimed:,} packets have no time: no rates, no RTTs")
         found = [connections.untimed(flow) for flow in found]
-    return Read("capture", found, warnings)
+    return Read("capture", found, warnings, total)
 
 
 def _of_text(content: io.BufferedReader[Any], begin: str, name: str, warnings: list[str]) -> Read:

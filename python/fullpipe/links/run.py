@@ -159,12 +159,14 @@ def execute(
         ),
     )
     if aside:
-        series = outcome.report.pop("series")
-        disk.write(aside / "link.json", json.dumps(outcome.report, indent=1) + "\n")
         from fullpipe.links.series import keep
 
-        outcome.report["began_s"] = series["began_s"]
-        keep(aside, outcome.report, series, scenario, named or program, called)
+        report = outcome.report
+        series = report.pop("series")
+        began = series["began_s"]
+        report["flows"] = keep(aside, report, series, scenario, named or program, called)._asdict()
+        disk.write(aside / "link.json", json.dumps(report, indent=1) + "\n")
+        report["began_s"] = began
     return outcome
 
 

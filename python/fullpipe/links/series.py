@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -12,6 +13,7 @@ from fullpipe.foreign.capture import segments
 from fullpipe.foreign.connections import connections
 from fullpipe.foreign.kept import save
 from fullpipe.results import disk
+from fullpipe.results.total import Total
 from fullpipe.run import load
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def keep(
     scenario: Scenario,
     command: Sequence[str],
     called: str,
-) -> None:
+) -> Total:
     """Writes the tables and metrics of a link's run next to its captures.
 
     Args:
@@ -43,14 +45,18 @@ def keep(
         command: The program that ran.
         called: The command or call that made the run.
 
+    Returns:
+        Sums over all flows.
+
     Raises:
         OSError: When a file can't be read or written.
     """
     ran = _lasting(scenario, report["elapsed_s"])
     disk.write(directory / "resolved.toml", ran)
+    flows, total = _flows(directory, series.pop("began_s"))
     save(
         directory,
-        _flows(directory, series.pop("began_s")),
+        flows,
         runner="link",
         title=f"link: {shlex.join(command)}",
         command=called,
@@ -59,7 +65,9 @@ def keep(
         link_metrics=report["links"],
         duration_s=report["elapsed_s"],
         warnings=report["timeliness"]["doubts"],
+        total=total,
     )
+    return total
 
 
 def _lasting(scenario: Scenario, elapsed_s: float) -> str:
@@ -71,16 +79,17 @@ def _lasting(scenario: Scenario, elapsed_s: float) -> str:
         return text
 
 
-def _flows(directory: Path, began: float) -> list[Flow]:
+def _flows(directory: Path, began: float) -> tuple[list[Flow], Total]:
     """Returns the flows of each end's sent data, which only the capture at that end has before the path."""
-    found = []
-    for end, address in (("far", "100.64.0.1:"), ("near", "100.64.0.2:")):
+    found: list[Flow] = []
+    total = Total(0, 0, 0, 0, 0)
+    for end, address in (("far", "100.64.0.1"), ("near", "100.64.0.2")):
         file = directory / f"{end}.pcapng"
         with file.open("rb") as opened:
             packets = segments(opened, str(file), round(began * 1e9))
-            flows = connections(packets, step=STEP_S)
-        found += [flow for flow in flows if flow.name.split(" ")[1].startswith(address)]
-    return found
+            flows, sums = connections(packets, step=STEP_S, of=ip_address(address).packed)
+        found, total = [*found, *flows], total.plus(sums)
+    return found, total
 
 
 def _links(report: dict[str, Any], series: dict[str, list[Any]]) -> pl.DataFrame:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from fullpipe.results.total import Total
 from fullpipe.view.table import (
     NONE,
     Trimmed,
@@ -82,10 +83,26 @@ def show(report: Report, console: Console) -> None:
         highlight=False,
         soft_wrap=True,
     )
+    for line in (*deaf(report), *left_out(report)):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     for doubt in time["doubts"]:
         console.print(
             f"not trustworthy: {doubt}", style="bold yellow", markup=False, soft_wrap=True
         )
+
+
+def deaf(report: Report) -> list[str]:
+    """Returns a sentence for each server that did not listen when the program started."""
+    return [
+        f'--server "{server}" did not listen before the program started'
+        for server in report.get("deaf", [])
+    ]
+
+
+def left_out(report: Report) -> list[str]:
+    """Returns a sentence about the flows that are not kept, if there are any."""
+    flows = Total(**report["flows"]) if "flows" in report else None
+    return [str(flows)] if flows and flows.kept < flows.flows else []
 
 
 def unreached(report: Report, *, uplink: bool) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fullpipe import terminal
 from fullpipe.errors import UserError, printing, stoppable
 from fullpipe.links.run import execute, refuse
+from fullpipe.links.show import deaf, left_out
 from fullpipe.loadtest.measure import PHASES, WAYS, goodput, latencies, responsiveness
 from fullpipe.loadtest.plan import INTERVAL_S
 from fullpipe.loadtest.show import Outcome, about, record, show
@@ -93,6 +94,8 @@ def test_program(
             )
         if interrupted:
             raise KeyboardInterrupt
+        for line in deaf(report):
+            print(line, file=sys.stderr)
         made = _record(file, int(report["exit_code"]))
         roles = _roles(aside)
         numbers = _numbers(plan, made, report, aside, roles)
@@ -224,6 +227,8 @@ def _print(
     console.print(f"program: {shlex.join(program)}", style="bold", markup=False)
     console.print(path_line(outcome.plan.scenario.to_toml()), markup=False, highlight=False)
     show(outcome, console)
+    for line in left_out(report):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     for doubt in report["timeliness"]["doubts"]:
         console.print(f"not trustworthy: {doubt}", style="yellow", markup=False, soft_wrap=True)
     if out:

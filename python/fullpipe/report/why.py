@@ -26,6 +26,7 @@ from fullpipe.report.why_words import (
     uneven,
     whose,
 )
+from fullpipe.results.total import total_of
 from fullpipe.stats import fairness
 from fullpipe.stats.words import digits
 from fullpipe.view.table import rate_text
@@ -316,7 +317,10 @@ def _sent_again(metrics: Metrics) -> Iterator[Claim]:
     those = [each for each in metrics["flows"] if _is_measured(each) and each["drops"] is None]
     counts = [(each["retransmits"], each["sent"]) for each in those]
     known = [(again, sent) for again, sent in counts if again is not None and sent]
-    if known and len(known) == len(counts):
+    total = total_of(metrics["host"])
+    if total:
+        yield Claim(f"{total}.", 0.0)
+    elif known and len(known) == len(counts):
         again, sent = (sum(each) for each in zip(*known, strict=True))
         text = f"{again:,} of {sent:,} packets were sent again, {percentage(again / sent)}."
         if not again:

@@ -23,6 +23,7 @@ from fullpipe.results.model import (
 )
 from fullpipe.results.rows import rows_of
 from fullpipe.results.sums import is_there
+from fullpipe.results.total import total_of
 from fullpipe.results.words import replay, titled
 
 if TYPE_CHECKING:
@@ -131,13 +132,17 @@ def _ran_on(metrics: Metrics) -> list[tuple[str, str]]:
         return []
     machine: list[str] = []
     programs: dict[str, list[str]] = {}
+    total = total_of(metrics["host"])
     for name, value in metrics["host"].items():
+        if total and name in total.facts():
+            continue
         program, comma, what = name.rpartition(", ")
         if comma and program.startswith("program "):
             programs.setdefault(f"P{program[1:]}", []).append(f"{what} {value}")
         else:
             machine.append(f"{name} {value}")
     facts = [("Run on", metrics["runner"]), ("Machine", ", ".join(machine))]
+    facts += [("Flows", str(total))] if total else []
     facts += [(program, "; ".join(lines)) for program, lines in programs.items()]
     return [
         *(fact for fact in facts if fact[1]),

@@ -32,16 +32,20 @@ def command(
         fullpipe trace import sender.pcapng server.qlog --out results/measured
     """
     import shlex
+    from functools import reduce
 
     from fullpipe.foreign.kept import save
     from fullpipe.foreign.kinds import read
     from fullpipe.results import fresh_directory
+    from fullpipe.results.total import Total
 
     with user_errors():
         found = [read(file) for file in files]
         with fresh_directory(out, called=f"--out {out}") as aside:
             flows = [flow for each in found for flow in each.flows]
             warnings = [warning for each in found for warning in each.warnings]
+            totals = [each.total for each in found if each.total]
+            total = reduce(Total.plus, totals) if totals and len(totals) == len(found) else None
             save(
                 aside,
                 flows,
@@ -49,7 +53,11 @@ def command(
                 title=f"Measured: {', '.join(file.name for file in files)}",
                 command=f"fullpipe trace import {shlex.join(map(str, files))} --out {shlex.quote(str(out))}",
                 warnings=warnings,
+                total=total,
             )
         for warning in warnings:
             print(f"warning: {warning}", file=sys.stderr)
+        for each in totals:
+            if each.facts():
+                print(each)
         print(f"{len(flows)} flow{'s' if len(flows) > 1 else ''} kept in {out}")

@@ -79,7 +79,7 @@ class FlowMetrics(TypedDict):
     name: str
     """Name of the flow in the scenario."""
     cc: str
-    """Congestion-control algorithm, as named in the scenario. Of a program that uses TCP, the one
+    """Congestion-control algorithm, as named in the scenario. A program that uses TCP has the one
     that the kernel used for the largest connection; another one its parameter `cc`, or UDP.
     """
     goodput_bps: float

@@ -279,3 +279,41 @@ def test_a_packet_that_the_end_cuts_is_under_way(duration: str, cc: str, queue: 
         assert under_way["path"].null_count() == under_way.height
         gone = mine.filter(pl.col("fate").cast(pl.String).is_in(["dropped", "policed", "lost"]))
         assert gone.height == flow_metrics["drops"], text
+
+
+HOSTED = """\
+duration = "1s"
+measure_from = "0s"
+{host}
+[path]
+rate = "1gbit"
+rtt = "2ms"
+buffer = "1000bdp"
+[[flow]]
+cc = "cubic"
+"""
+
+
+@pytest.mark.parametrize(
+    ("host", "joins", "waiting"),
+    [
+        ("", False, 0),
+        ("[host]\nbatch = 1\n", False, 200),
+        ('[host]\nsend = "20us"\n', True, 0),
+    ],
+)
+def test_a_row_of_an_ack_trace_follows_each_ack_or_each_turn_of_a_host(
+    host: str, joins: bool, waiting: int
+) -> None:
+    run = fullpipe.run(HOSTED.format(host=host), trace="ack packets")
+    assert run.flow_metrics[0]["retransmits"] == 0, "so that each ACK has one row of `acks`"
+    acks, rows = run.trace("acks"), run.trace()
+    first = rows.filter(pl.col("rtt").is_null())
+    assert rows["time"].n_unique() == len(rows), "one turn, one row"
+    if not joins:
+        # ACKs in the sender's inbox at the end are not read.
+        assert 0 <= len(acks) - (len(rows) - len(first)) <= waiting
+    else:
+        assert len(rows) < 0.5 * len(acks)
+    # No ACK is missing in the counts.
+    assert rows["acked"][-1] == acks.filter(pl.col("time") <= rows["time"][-1])["acked"].max()

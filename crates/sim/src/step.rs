@@ -139,6 +139,9 @@ impl Step<'_> {
             self.report(flow, now, ack);
         } else {
             flow.ack_at_host(self.network, now, ack, blocks);
+            if flow.watched {
+                self.log_ack(flow, now, ack, blocks);
+            }
         }
     }
 

@@ -47,6 +47,7 @@ __all__ = [
     "check_contract",
     "check_kernel",
     "check_simulated",
+    "check_simulator",
     "confinement_refused",
     "conformance_case",
     "conformance_cases",
@@ -613,6 +614,10 @@ class Scenario:
     @property
     def file(self) -> str:
         """Name of the file in error messages."""
+    @property
+    def folder(self) -> Path:
+        """The current folder when it was read, to which the name of its file is relative."""
+
     @property
     def settings(self) -> list[tuple[str, str]]:
         """The (key, value) pairs that override the text's."""
@@ -1584,6 +1589,13 @@ def check_kernel(scenario: Scenario, loadable: Sequence[str] = ...) -> None:
 
     Raises:
         ScenarioError: When the scenario has such a key.
+    """
+
+def check_simulator(scenario: Scenario) -> None:
+    """Refuses a scenario with a flow that the simulator does not support; programs are left out.
+
+    Raises:
+        ScenarioError: When the scenario has such a flow.
     """
 
 def kernel_bpf(scenario: Scenario) -> list[tuple[str, str, bool, list[tuple[str, str]]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from fullpipe.run_data import RunData
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Literal
 
     from fullpipe.controllers import Controllers
@@ -94,7 +95,7 @@ def run(
     from fullpipe.progress import Bar
     from fullpipe.runners import runner
 
-    loaded = load(
+    loaded = unjudged(
         scenario,
         cc=cc,
         rate=rate,
@@ -128,6 +129,7 @@ def load(
     duration: Setting | None = None,
     set: Mapping[str, Setting] | None = None,  # noqa: A002
     seed: int | None = None,
+    on: str | None = None,
     controllers: Controllers | None = None,
     **overrides: Setting,
 ) -> _core.Scenario:
@@ -137,8 +139,60 @@ def load(
         >>> lte.flows
         [('cubic', 'cubic'), ('bbr3', 'bbr3')]
 
+    The runner `on` checks it, by default the simulator: :func:`load` refuses what :func:`run` refuses. Programs, which
+    the simulator does not run, pass; an algorithm that only a kernel has needs `on="kernel"`.
+
     Returns:
-        The scenario; :func:`run` can run it any number of times, also with further options.
+        The scenario; :func:`run` can run it any number of times, also with further options. It can be pickled and
+        copied; the files that it names are read again, at their places.
+
+    Raises:
+        ScenarioError: When the scenario has an error, or :func:`run` would refuse it.
+        RunnerError: When there is no such runner, or it is not installed on this machine.
+        TypeError: When a scenario can't have such a value.
+        OSError: When the file can't be read.
+    """
+    from fullpipe.runners import runner
+
+    loaded = unjudged(
+        scenario,
+        cc=cc,
+        rate=rate,
+        rtt=rtt,
+        buffer=buffer,
+        queue=queue,
+        loss=loss,
+        profile=profile,
+        duration=duration,
+        set=set,
+        seed=seed,
+        controllers=controllers,
+        **overrides,
+    )
+    if on is None:
+        _core.check_simulator(loaded)
+    else:
+        runner(on).refuse(loaded, "off")
+    return loaded
+
+
+def unjudged(
+    scenario: ScenarioLike,
+    *,
+    cc: Algorithm | None = None,
+    rate: Setting | None = None,
+    rtt: Setting | None = None,
+    buffer: Setting | None = None,
+    queue: Setting | None = None,
+    loss: Setting | None = None,
+    profile: str | None = None,
+    duration: Setting | None = None,
+    set: Mapping[str, Setting] | None = None,  # noqa: A002
+    seed: int | None = None,
+    controllers: Controllers | None = None,
+    **overrides: Setting,
+) -> _core.Scenario:
+    """Like :func:`load`, without the check of a runner, which a run makes itself.
 
     Raises:
         ScenarioError: When the scenario has an error.
@@ -189,10 +243,38 @@ def parse(
     return _core.Scenario.parse(text, file, settings, controllers=classes)
 
 
+def _reduced(
+    scenario: _core.Scenario,
+) -> tuple[Callable[..., _core.Scenario], tuple[object, ...]]:
+    """Returns a scenario as its text, settings and folder, for pickles and copies."""
+    settings = [each for each in scenario.settings if each[0] != "seed"]
+    settings.append(("seed", str(scenario.seed)))
+    of = dict(scenario.controllers)
+    return _restored, (scenario.source, scenario.file, scenario.folder, settings, of)
+
+
+def _restored(
+    text: str,
+    file: str,
+    folder: Path,
+    settings: list[tuple[str, str]],
+    controllers: dict[str, type],
+) -> _core.Scenario:
+    classes = described(named(text, settings), controllers)
+    # Names of files are relative to the scenario's file, or to the folder of a text.
+    name = file if folder == Path.cwd() else str(folder / file)
+    return _core.Scenario.parse(text, name, settings, controllers=classes)
+
+
+copyreg.pickle(_core.Scenario, _reduced)
+
+
 class Run(RunData):
     """A finished run with its metrics and trace, which can be plotted, saved and exported.
 
-    A notebook shows it as the tables of `fullpipe run`, with the picture if a trace was recorded.
+    A notebook shows it as the tables of `fullpipe run`, with the picture if a trace was recorded. It can be pickled and
+    copied, with its metrics and its trace, so that a pool of processes can return it; classes of `controllers` must be
+    importable there. The files that programs left stay in the process that ran them.
     """
 
     def plot(

@@ -17,6 +17,29 @@ if TYPE_CHECKING:
     from fullpipe.runners import Result
 
 
+class Copied:
+    """The result of a runner as data, in pickles and copies of a run."""
+
+    def __init__(self, result: Result) -> None:
+        self.trace_hash = result.trace_hash
+        self.tables = list(result.tables)
+        self._metrics = result.metrics_json()
+        self._columns = {table: result.table(table) for table in self.tables}
+        self._units = {table: result.units(table) for table in self.tables}
+
+    def metrics_json(self) -> str:
+        """The metrics as one JSON object."""
+        return self._metrics
+
+    def table(self, name: str) -> dict[str, Numbers | Labels]:
+        """Returns the columns of a table."""
+        return self._columns[name]
+
+    def units(self, name: str) -> dict[str, str]:
+        """Returns the unit of each column of a table."""
+        return self._units[name]
+
+
 class RunData:
     """A finished run as data, for views, results and reports.
 
@@ -41,6 +64,10 @@ class RunData:
         self._result = result
         self._frames: dict[str, pl.DataFrame] = {}
         self._png: bytes | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Returns the run as data: the runner's result belongs to its process."""
+        return {**self.__dict__, "_result": Copied(self._result), "_frames": {}}
 
     def __repr__(self) -> str:
         metrics, on = self.metrics, "" if self.runner == "sim" else f" on {self.runner}"

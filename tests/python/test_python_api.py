@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import doctest
 import inspect
+import multiprocessing
+import pickle
 import subprocess
 import sys
 import tempfile
 import tomllib
+from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -415,3 +419,76 @@ def test_a_link_refuses_what_the_command_refuses(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("FULLPIPE_FAR", "100.64.0.1")
     with pytest.raises(UserError, match="links can't be nested"):
         fullpipe.link("true")
+
+
+PATH = (
+    'duration = "2s"\nmeasure_from = "0s"\n[path]\nrate = "10mbit"\nrtt = "20ms"\nbuffer = "1bdp"\n'
+)
+FLOW = f"{PATH}[[flow]]\ncc = "
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FLOW + '"dctcp"\necn = "off"\n',
+        FLOW + '"prague"\necn_feedback = "classic"\n',
+        PATH + '\necn = "strip"\n[[flow]]\ncc = "dctcp"\n',
+        FLOW + '"none"\napp_rate = "100gbit"\n',
+        FLOW + '"none"\napp_rate = "1mbit"\napp_schedule = "1s 100gbit"\n',
+        FLOW + '"cubicc"\n',
+        FLOW + '"cubic"\nparams = { beta = 7 }\n',
+        FLOW + '"cubic"\nparams = { betta = 0.7 }\n',
+        FLOW + '"cubic"\nreceiver = "cubic"\n',
+        FLOW + '"rledbat"\nreceive_window = "auto"\n',
+        FLOW + '"rledbat"\nreceiver = "rledbat"\n',
+        FLOW + '"rledbat"\ntransport = "datagram"\n',
+        PATH + '[[workload]]\nname = "w"\ncc = "cubicc"\nsizes = "10kB"\nload = 0.5\n',
+        PATH + '[[workload]]\nname = "w"\ncc = "dctcp"\necn = "off"\nsizes = "10kB"\nload = 0.5\n',
+    ],
+)
+def test_what_a_run_refuses_is_refused_when_it_is_loaded(text: str) -> None:
+    with pytest.raises(fullpipe.ScenarioError) as refused:
+        fullpipe.run(text)
+    with pytest.raises(fullpipe.ScenarioError) as loaded:
+        fullpipe.load(text)
+    assert str(loaded.value) == str(refused.value) and loaded.value.fix
+
+
+def test_what_another_runner_has_is_loaded_for_it() -> None:
+    assert fullpipe.load(f'{PATH}[[program]]\nuse = "iperf3"\n').flows
+    with pytest.raises(fullpipe.ScenarioError, match="no algorithm of this name"):
+        fullpipe.load(FLOW + '"reno"\n')
+    with pytest.raises(UserError):
+        fullpipe.load(FLOW + '"cubic"\n', on="nowhere")
+
+
+def _in_a_pool(scenario: fullpipe.Scenario) -> fullpipe.Run:
+    return fullpipe.run(scenario, trace="10ms")
+
+
+def test_a_pool_of_processes_takes_scenarios_and_returns_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "delays.txt").write_text("0s, 10ms\n1s, 20ms\n")
+    file = tmp_path / "it.toml"
+    file.write_text(PATH + 'delay_trace = "file delays.txt"\n[[flow]]\ncc = "cubic"\ncount = 2\n')
+    monkeypatch.chdir(tmp_path)
+    scenario = fullpipe.load("it.toml", seed=7, set={"path.rate": "5mbit"})
+    here = _in_a_pool(scenario)
+    monkeypatch.chdir("/")
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        [there] = pool.map(_in_a_pool, [scenario])
+    assert there.trace_hash == here.trace_hash and there.metrics == here.metrics
+    for table in ("flows", "links"):
+        assert there.trace(table).equals(here.trace(table))
+    for each in (there, pickle.loads(pickle.dumps(here)), copy.deepcopy(here), copy.copy(here)):
+        assert each.flows.equals(here.flows) and each.trace().equals(here.trace())
+        each.save(tmp_path / f"kept-{id(each)}")
+    other = copy.deepcopy(scenario)
+    assert other.to_toml() == scenario.to_toml() and other.seed == 7
+
+
+def test_a_class_in_a_pickled_scenario_is_the_one_that_can_be_imported() -> None:
+    text = FLOW.replace("[[flow]]\ncc = ", '[[flow]]\ncc = "still"\n')
+    scenario = fullpipe.load(text, controllers={"still": Still})
+    assert fullpipe.run(pickle.loads(pickle.dumps(scenario))).flows["cc"].to_list() == ["still"]

@@ -76,7 +76,7 @@ mod _core {
     #[pymodule_export]
     use crate::remote::{connect, forget, refuse_to_serve, serve};
     #[pymodule_export]
-    use crate::run::{RunResult, handed_over, memory_needed, run};
+    use crate::run::{RunResult, check_simulator, handed_over, memory_needed, run};
     #[pymodule_export]
     use crate::scenario_file::Scenario;
     #[cfg(target_os = "linux")]

@@ -101,6 +101,15 @@ pub(crate) fn handed_over(py: Python<'_>, path: PathBuf, repeatable: bool) -> Py
     RunResult::made(py, summary, trace, trace_hash)
 }
 
+/// Refuses a scenario that the simulator would refuse; programs are left out.
+#[pyfunction]
+pub(crate) fn check_simulator(py: Python<'_>, scenario: &Bound<'_, Scenario>) -> PyResult<()> {
+    let Scenario {
+        inner, registry, ..
+    } = scenario.get();
+    fullpipe_sim::check(inner, registry).map_err(|error| refused(py, &error))
+}
+
 /// Returns an upper estimate of the memory that a run uses at once, in bytes.
 #[pyfunction]
 pub(crate) fn memory_needed(

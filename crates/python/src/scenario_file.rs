@@ -1,5 +1,6 @@
 //! A checked scenario, ready to run, for Python.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use fullpipe_units::ParamValue;
@@ -29,6 +30,8 @@ pub(crate) struct Scenario {
     pub(crate) registry: fullpipe_cc::Registry,
     source: String,
     file: String,
+    /// The current folder when it was read.
+    folder: PathBuf,
     settings: Vec<(String, String)>,
     controllers: Vec<(String, Py<PyAny>)>,
 }
@@ -61,6 +64,7 @@ impl Scenario {
                 registry,
                 source: text,
                 file,
+                folder: std::env::current_dir().unwrap_or_default(),
                 settings: overrides,
                 controllers: classes,
             }),
@@ -78,6 +82,12 @@ impl Scenario {
     #[getter]
     fn file(&self) -> &str {
         &self.file
+    }
+
+    /// The current folder when it was read, to which the name of its file is relative.
+    #[getter]
+    fn folder(&self) -> PathBuf {
+        self.folder.clone()
     }
 
     /// The (key, value) pairs that override the text's.

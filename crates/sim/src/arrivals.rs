@@ -22,7 +22,7 @@ use crate::build;
 use crate::event_queue::{EventKind, EventQueue, FlowKey};
 use crate::flow::{AnySender, Flow};
 use crate::lazy_timer::LazyTimer;
-use fullpipe_setup::{Algorithms, Servers, choose};
+use fullpipe_setup::{Algorithms, Servers};
 
 /// Most active flows at once, over all workloads; they take about a gigabyte. Further flows are
 /// turned away.
@@ -75,10 +75,7 @@ impl Workloads {
     ) -> Result<Workloads, Error> {
         let others = scenario.flows.len();
         let all = scenario.workloads.iter().map(|workload| {
-            let algorithms = choose(scenario, &workload.flow, registry)?;
-            if algorithms.receiver.is_some() {
-                build::check_window(scenario, &workload.flow)?;
-            }
+            let algorithms = build::algorithms(scenario, &workload.flow, registry)?;
             let meter = WorkloadMeter::new(window, LIMITS.len());
             Ok::<_, Error>(Workload {
                 algorithms,

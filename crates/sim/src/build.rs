@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use fullpipe_cc::{Descriptor, Registry, Shared};
 use fullpipe_scenario::{App, Error, Scenario};
-use fullpipe_setup::choose;
+use fullpipe_setup::{Algorithms, choose};
 use fullpipe_tcp::{Client, Memory, Receiver, Unresponsive};
 use fullpipe_trace::{FlowMeter, MeasuredTime, TraceLevel};
 use fullpipe_units::{Rate, Rng, Span, Time};
@@ -22,15 +22,43 @@ use crate::event_queue::{EventKind, EventQueue, FlowKey};
 use crate::flow::{AnySender, Flow, Network, Transitions};
 use crate::observe::Measurement;
 use app::{app, messages};
-use connection::{codepoint, receiver};
+use connection::{check_window, codepoint, receiver};
 use path::network_link;
 
 pub(crate) use caches::Caches;
-pub(crate) use connection::{check_window, connection};
+pub(crate) use connection::connection;
 pub(crate) use path::flow_path;
 
 /// Number of simultaneously active arriving flows for which the event queue is sized.
 const UNDER_WAY: usize = 512;
+
+/// Checks the flows of a scenario as [`simulation`] does, without making them. Programs, which run on
+/// other runners, are left out.
+pub(crate) fn check(scenario: &Scenario, registry: &Registry) -> Result<(), Error> {
+    let flows = scenario.flows.iter().filter(|spec| spec.program.is_none());
+    let arriving = scenario.workloads.iter().map(|workload| &workload.flow);
+    for spec in flows.chain(arriving) {
+        if spec.is_unresponsive() {
+            rates(scenario, spec)?;
+        } else {
+            algorithms(scenario, spec, registry)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the algorithms of a flow.
+pub(crate) fn algorithms(
+    scenario: &Scenario,
+    spec: &fullpipe_scenario::Flow,
+    registry: &Registry,
+) -> Result<Algorithms, Error> {
+    let algorithms = choose(scenario, spec, registry)?;
+    if algorithms.receiver.is_some() && !spec.is_datagram() {
+        check_window(scenario, spec)?;
+    }
+    Ok(algorithms)
+}
 
 pub(crate) fn simulation(
     scenario: &Scenario,
@@ -193,7 +221,7 @@ impl FlowBuilder<'_> {
                 window_group: None,
             });
         }
-        let algorithms = choose(scenario, spec, self.registry)?;
+        let algorithms = algorithms(scenario, spec, self.registry)?;
         let group = self.declare(algorithms.sender.0);
         if spec.is_datagram() {
             let sender = datagram::sender(
@@ -212,7 +240,6 @@ impl FlowBuilder<'_> {
         }
         let mut window_group = None;
         if let Some((descriptor, _)) = &algorithms.receiver {
-            check_window(scenario, spec)?;
             window_group = Some(self.declare(descriptor));
         }
         let (source, receiver) = connection(

@@ -91,6 +91,14 @@ pub use socket::Socket;
 use fullpipe_scenario::{Error, Scenario};
 use fullpipe_trace::{Run, TraceLevel};
 
+/// Checks a scenario as [`run`] does, without a run; programs are left out.
+///
+/// # Errors
+/// As [`run`].
+pub fn check(scenario: &Scenario, registry: &fullpipe_cc::Registry) -> Result<(), Error> {
+    build::check(scenario, registry)
+}
+
 /// Runs a scenario to its end.
 ///
 /// # Errors If the scenario names an algorithm that `registry` does not have, one that cannot run

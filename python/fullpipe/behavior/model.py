@@ -14,7 +14,7 @@ import numpy as np
 from fullpipe import origin
 from fullpipe.behavior.source import TraceError
 from fullpipe.programs import is_program
-from fullpipe.run import load, run
+from fullpipe.run import run, unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,7 +103,7 @@ def model_of(
                 f"  fix: state it, like --rate 20mbit --rtt 40ms --buffer 1bdp, or with --path SCENARIO.toml"
             )
         text = origin.of_algorithms([rules.algorithm])
-    checked = load(text, set=_of_path(given))
+    checked = unjudged(text, set=_of_path(given))
     tables: dict[str, Any] = deepcopy(tomllib.loads(text))
     judged, flows = _judged(tables, source.of if file is None else "")
     if others := sum(map(_is_program, flows)):

@@ -12,7 +12,7 @@ from fullpipe.results import disk, suited_interval
 from fullpipe.results.single import load_run
 from fullpipe.results.sums import is_whole_directory
 from fullpipe.results.words import command_of
-from fullpipe.run import load, run
+from fullpipe.run import run, unjudged
 from fullpipe.runners import option
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def record(outcome: Outcome, tested: Contender, place: Path, on: str) -> Path | 
         disk.remove_folder(directory)
         text = f"# {outcome.criterion.title}: {cell.label}\n"
         text += outcome.criterion.written(cell.words, tested.name, tested.params)
-        scenario = load(text, seed=cell.seed)
+        scenario = unjudged(text, seed=cell.seed)
         run(scenario, trace=suited_interval(scenario, _ROWS), on=on).save(directory)
     return directory
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe._core import Scenario
 from fullpipe.origin import PATH
-from fullpipe.run import load
+from fullpipe.run import unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,7 @@ def path(
             f"  fix: use --set link.0.rate={up}"
         )
     if file is not None:
-        return load(file, set={**of_path, **settings})
+        return unjudged(file, set={**of_path, **settings})
     if profile is not None:
         text = f'duration = "60min"\n\n[path]\nprofile = "{profile}"\n\n{_FLOW}'
         return Scenario.parse(text, "link", list({**of_path, **settings}.items()))

@@ -14,7 +14,7 @@ from fullpipe.foreign.connections import connections
 from fullpipe.foreign.kept import save
 from fullpipe.results import disk
 from fullpipe.results.total import Total
-from fullpipe.run import load
+from fullpipe.run import unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ def _lasting(scenario: Scenario, elapsed_s: float) -> str:
     """Returns the scenario with the length of the run, so that a simulation of it lasts as long."""
     text = scenario.to_toml()
     try:
-        return load(text, set={"duration": f"{elapsed_s:.1f}s"}).to_toml()
+        return unjudged(text, set={"duration": f"{elapsed_s:.1f}s"}).to_toml()
     except ScenarioError:  # it has changes of the path after the program's end
         return text
 

@@ -23,7 +23,8 @@ class Simulator:
         """Returns None: the simulator always works."""
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
-        """Refuses a scenario that would need more memory than is free."""
+        """Refuses a flow that the simulator does not support, and more memory than is free."""
+        _core.check_simulator(scenario)
         refuse_too_large(scenario, trace)
 
     def execute(

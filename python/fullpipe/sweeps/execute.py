@@ -13,7 +13,7 @@ from fullpipe.errors import RunnerError, UnrepeatableError
 from fullpipe.programs import left
 from fullpipe.results import suited_interval
 from fullpipe.results.save import PROGRAMS
-from fullpipe.run import load
+from fullpipe.run import unjudged
 from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER
 
@@ -117,7 +117,7 @@ class Execution:
     def _refuse(self, spec: SweepSpec) -> None:
         refuse_unsuited(spec, self.threads or cores())
         if self.trace:
-            first = load(next(spec.scenarios()), controllers=spec.controllers)
+            first = unjudged(next(spec.scenarios()), controllers=spec.controllers)
             memory.refuse_too_large(first, self.trace)
 
     def _simulate(self, store: SweepStore) -> tuple[int, int]:

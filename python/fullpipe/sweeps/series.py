@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fullpipe.batch.executor import on_threads
 from fullpipe.results import disk, suited_interval, write_shard
 from fullpipe.results.sweep import series_files, series_folder, series_name
-from fullpipe.run import load, run
+from fullpipe.run import run, unjudged
 from fullpipe.runners import SIMULATOR
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def record(
     seed, _ = spec.plan.seeds
 
     def one(point: int, progress: Progress) -> None:
-        scenario = load(spec.plan.scenarios(point, point + 1)[0], controllers=spec.controllers)
+        scenario = unjudged(spec.plan.scenarios(point, point + 1)[0], controllers=spec.controllers)
         wanted = suited_interval(scenario) if level == "auto" else level
         save(run(scenario, trace=wanted, progress=progress), directory, point)
 

@@ -46,7 +46,7 @@ pub(crate) fn connection(
 }
 
 /// Refuses auto-tuning next to a receiver's algorithm, which the cc may imply.
-pub(crate) fn check_window(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
+pub(super) fn check_window(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
     match spec.receive_window {
         Some(ReceiveWindow::Auto { .. }) => Err(scenario.error(
             &spec.key("receive_window"),

@@ -54,7 +54,7 @@ def command(
                 for name, value in (each.parameters or {}).items()
             ]
             print(", ".join(parts))
-        for each in () if as_json else left:
-            print(f"{each.name}: not loaded, still used by {each.used()} until they close")
+        for gone in () if as_json else left:
+            print(f"{gone.name}: not loaded, still used by {gone.used()} until they close")
     if wanted and not found:
         raise SystemExit(1)

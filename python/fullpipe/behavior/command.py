@@ -19,6 +19,7 @@ from fullpipe.foreign.kept import save as save_flows
 from fullpipe.progress import counting
 from fullpipe.results import disk, fresh_directory, save_run
 from fullpipe.view.path import path_line
+from fullpipe.view.table import short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,14 +90,14 @@ def _goodput(trace: Observed) -> str:
     times, delivered = trace.samples("delivered")
     span = float(times[-1] - times[0])
     rate = 8 * float(delivered[-1] - delivered[0]) / span if span > 0 else 0.0
-    return f"{rate / 1e6:.3g} Mbit/s"
+    return f"{short(rate / 1e6)} Mbit/s"
 
 
 def _mean_rtt(trace: Observed) -> str:
     if not (trace.has("rtt") or trace.has("srtt")):
         return "–"
     _, rtts = trace.samples("rtt" if trace.has("rtt") else "srtt")
-    return f"{float(np.mean(rtts)) * 1e3:.3g} ms"
+    return f"{short(float(np.mean(rtts)) * 1e3)} ms"
 
 
 def _lost(trace: Observed) -> str:

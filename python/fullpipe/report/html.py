@@ -17,6 +17,7 @@ from fullpipe.report.colors import COLORS, DASHES, ON_DARK, heat, own_looks
 from fullpipe.report.model import Again, Code, Density, Heat, Lines, Number, Table, Text, Timeline
 from fullpipe.report.page_timeline import timeline
 from fullpipe.view.document import document as framed
+from fullpipe.view.table import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -261,7 +262,7 @@ def _heat(block: Heat) -> str:
         for value in values:
             if np.isfinite(value):
                 paper, ink = heat((value - block.least) / span if span else 0.5)
-                cells += f'<td style="background:{paper};color:{ink}">{value:.3g}</td>'
+                cells += f'<td style="background:{paper};color:{ink}">{short(value)}</td>'
             else:
                 cells += "<td>–</td>"
         rows += f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'

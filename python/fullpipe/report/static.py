@@ -27,6 +27,7 @@ from fullpipe.report.static_time import in_lines, over_time, say
 from fullpipe.report.svg import areas
 from fullpipe.results import disk
 from fullpipe.view.colors import styles, width
+from fullpipe.view.table import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -241,7 +242,7 @@ def draw_maps(figure: Figure, blocks: Sequence[Heat], larger: float = 1.0) -> No
         for row, values in enumerate(block.values):
             for column, value in enumerate(values):
                 text, ink = (
-                    (f"{value:.3g}", heat((value - block.least) / span)[1])
+                    (short(value), heat((value - block.least) / span)[1])
                     if np.isfinite(value)
                     else ("–", "#000")
                 )

@@ -15,6 +15,7 @@ from fullpipe.results import about as abouts
 from fullpipe.runners import SIMULATOR
 from fullpipe.stats import Rule, RuleError, enough, parse_rule, student
 from fullpipe.stats.sequential import LEAST
+from fullpipe.view.table import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -195,7 +196,7 @@ def verdict(until: Until, sweep: Sweep) -> tuple[bool, list[str]]:
     rule, repeat, points = until.rule.text.strip(), len(sweep.seeds), sweep.about["points"]
     by_point: dict[int, list[str]] = {}
     for miss in misses(sweep, until.rule):
-        share = "no value in some run" if miss.share is None else f"±{100 * miss.share:.2g} %"
+        share = "no value in some run" if miss.share is None else f"±{short(100 * miss.share, 2)} %"
         whose = f"{miss.flow} on {miss.runner}" if len(sweep.runners) > 1 else miss.flow
         by_point.setdefault(miss.point, []).append(f"{whose} {share}")
     taken = until.taken(sweep, {*by_point})

@@ -173,7 +173,7 @@ def flow_name(name: str, cc: str) -> str:
 def rate_text(bps: float) -> str:
     """Formats a rate: 2.5 Mbit/s."""
     unit, scale = rate_unit([bps])
-    return f"{bps / scale:.3g} {unit}"
+    return f"{short(bps / scale)} {unit}"
 
 
 def rate_unit(rates: Iterable[float]) -> tuple[str, float]:
@@ -196,6 +196,15 @@ def digits(value: float | None) -> str:
     if value == 0:
         return "0"
     return f"{value:.{0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 1 else 3}f}"
+
+
+def short(value: float, count: int = 3) -> str:
+    """Formats a number with at most `count` significant digits, or all before the decimal point.
+
+    >>> [short(each) for each in (0.5, 12.34, 999.6, 1250.4)]
+    ['0.5', '12.3', '1,000', '1,250']
+    """
+    return f"{value:,.0f}" if abs(value) >= 10**count - 0.5 else f"{value:.{count}g}"
 
 
 def ms(seconds: float | None) -> str:

@@ -13,6 +13,7 @@ from fullpipe.fleet.compare.count import GROUPS
 from fullpipe.fleet.compare.decide import said, signed
 from fullpipe.fleet.records import record
 from fullpipe.stats.clusters import Clusters, sample_ratio
+from fullpipe.view.table import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -330,5 +331,5 @@ def _p(p: float) -> str:
 def _long(seconds: float) -> str:
     for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size * (2 if unit == "days" else 1):
-            return f"{seconds / size:.3g} {unit}"
+            return f"{short(seconds / size)} {unit}"
     return f"{seconds:.3g} s"

@@ -14,6 +14,7 @@ from fullpipe.fleet.compare.count import over_time
 from fullpipe.fleet.compare.hexagons import HEIGHT, WIDTH
 from fullpipe.report.model import Density, Line, Lines
 from fullpipe.stats.clusters import alone
+from fullpipe.view.table import short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -241,7 +242,7 @@ def paths(estimates: Estimates) -> tuple[list[Block], list[tuple[str, str, str, 
     rows = [
         (
             "distance",
-            f"{band.middle * 1e3:.3g} ms ({band.low * 1e3:.3g} to {band.high * 1e3:.3g})",
+            f"{short(band.middle * 1e3)} ms ({short(band.low * 1e3)} to {short(band.high * 1e3)})",
             f"up to {_round(band.middle * 1e3 * KM_A_MS):,} km of fiber",
             band.share,
         )
@@ -250,7 +251,7 @@ def paths(estimates: Estimates) -> tuple[list[Block], list[tuple[str, str, str, 
     rows += [
         (
             "rate",
-            f"{band.middle * 1e-6:.3g} Mbit/s ({band.low * 1e-6:.3g} to {band.high * 1e-6:.3g})",
+            f"{short(band.middle * 1e-6)} Mbit/s ({short(band.low * 1e-6)} to {short(band.high * 1e-6)})",
             "an access rate, or another common limit",
             band.share,
         )

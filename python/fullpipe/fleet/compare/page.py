@@ -12,6 +12,7 @@ from fullpipe.fleet.compare.decide import pairs, said
 from fullpipe.fleet.compare.extras import cpu, ecn, histograms
 from fullpipe.report.model import Number, Report, Section, Table
 from fullpipe.report.values import shown
+from fullpipe.view.table import short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,7 @@ def page(analysis: Analysis) -> Report:
     facts.append(("minimum size", f"{plan.options.min_bytes:,} bytes"))
     if plan.start:
         hours = plan.step_us * plan.times / 3.6e9
-        facts.append(("from", f"{plan.start:%Y-%m-%d %H:%M} UTC, {hours:.3g} h"))
+        facts.append(("from", f"{plan.start:%Y-%m-%d %H:%M} UTC, {short(hours)} h"))
     return Report(
         f"{plan.options.directory.name}: {arms}",
         "Comparison of the fleet's arms: differences for users, their uncertainty, and possible flaws.",

@@ -9,6 +9,7 @@ from fullpipe.report.model import Number, Section, Table
 from fullpipe.report.values import shown, titled
 from fullpipe.stats.quantity import quantity
 from fullpipe.stats.words import signed
+from fullpipe.view.table import short
 
 if TYPE_CHECKING:
     from fullpipe.report.control import Control
@@ -42,7 +43,7 @@ def section(results: Results) -> Section | None:
 
 def _row(each: Control) -> tuple[Cell, ...]:
     it, known = each.comparison, quantity(each.column)
-    means = [Number(mean, shown(known, mean) if known else f"{mean:.4g}") for mean in (it.b, it.a)]
+    means = [Number(mean, shown(known, mean) if known else short(mean, 4)) for mean in (it.b, it.a)]
     value, low, high = (signed(end) for end in each.percent)
     change = Number(it.difference.value, f"{value} % [{low}, {high}]")
     alarm = (

@@ -8,6 +8,7 @@ from fullpipe.explore import runs_in_pages
 from fullpipe.report.model import Again, Code, Number, Section, Table, Text
 from fullpipe.results.words import spans
 from fullpipe.view.left import left_out
+from fullpipe.view.table import short
 
 if TYPE_CHECKING:
     from fullpipe.report.model import Block, Cell
@@ -116,4 +117,4 @@ def _row(each: dict[str, Any]) -> tuple[Cell, ...]:
 
 
 def _number(value: float | None) -> Number:
-    return Number(value, "–" if value is None else f"{value:.4g}")
+    return Number(value, "–" if value is None else short(value, 4))

@@ -20,6 +20,7 @@ from fullpipe.batch.pool import cores
 from fullpipe.bpf.machine import needs
 from fullpipe.bpf.program import KernelError, objects
 from fullpipe.runners import every
+from fullpipe.view.table import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 State = Literal["ok", "missing", "unknown"]
 
+_BETWEEN_NAMESPACES = {"kernel": "", "quic": "only over the loopback: "}
+"""Runners whose path joins two network namespaces by TUN devices, with words for what goes without them."""
 _PROC = Path("/proc/sys/net")
 _WANTED = ("cubic", "reno", "bbr", "dctcp")
 """Algorithms of the kernel that have a counterpart in fullpipe to compare with."""
@@ -64,6 +67,11 @@ def runners() -> list[Finding]:
 def _runner(runner: Runner) -> Finding:
     if why := runner.missing():
         return Finding(runner.name, "missing", why.problem, why.fix, why.root)
+    if runner.name in _BETWEEN_NAMESPACES:
+        for each in (_namespaces(), _tun()):
+            if each.state == "missing":
+                found = f"{_BETWEEN_NAMESPACES[runner.name]}{each.what}: {each.found}"
+                return Finding(runner.name, "missing", found, each.fix, each.root)
     return Finding(runner.name, "ok", runner.about)
 
 
@@ -275,7 +283,7 @@ def _buffers() -> Iterator[Finding]:
             yield Finding(what, "unknown", "the kernel does not report it")
             continue
         most = int(limits[2])
-        found = f"at most {most / 2**20:.3g} MiB"
+        found = f"at most {short(most / 2**20)} MiB"
         if most >= _WINDOW:
             yield Finding(what, "ok", found)
         else:

@@ -156,6 +156,10 @@ def test_who_has_the_capabilities_needs_no_user_namespace_but_a_network_one() ->
     told = _said_by_one_without("echo 0 > /proc/sys/user/max_net_namespaces")
     assert "does not allow a network namespace" in told["found"]
     assert told["fix"] == "as root, allow it: sysctl user.max_net_namespaces=10000"
+    limit = "echo 0 > /proc/sys/user/max_net_namespaces"
+    kernel = _said_by_one_without(limit, about="kernel", part="runners")
+    assert (kernel["state"], kernel["fix"]) == ("missing", told["fix"])
+    assert kernel["found"] == f"namespaces: {told['found']}"
 
 
 def test_who_may_not_confine_a_links_program_is_told_who_may_allow_it() -> None:
@@ -167,7 +171,9 @@ def test_who_may_not_confine_a_links_program_is_told_who_may_allow_it() -> None:
     assert told["fix"] == f"{fix}; or do without the confinement: --unconfined"
 
 
-def _said_by_one_without(limit: str, *how: str, about: str = "namespaces") -> dict[str, str]:
+def _said_by_one_without(
+    limit: str, *how: str, about: str = "namespaces", part: str = "machine"
+) -> dict[str, str]:
     """Returns a finding of doctor's, as root of the test's own user namespace with a limit set."""
     own = ["unshare", "--user", "--map-root-user"]
     if subprocess.run([*own, "true"], capture_output=True, check=False).returncode != 0:
@@ -186,7 +192,7 @@ def _said_by_one_without(limit: str, *how: str, about: str = "namespaces") -> di
     ]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    (found,) = (each for each in json.loads(done.stdout)["machine"] if each["what"] == about)
+    (found,) = (each for each in json.loads(done.stdout)[part] if each["what"] == about)
     return found  # type: ignore[no-any-return]
 
 

@@ -248,3 +248,24 @@ def test_a_key_of_flow_0_is_that_of_each_algorithm_alone_and_together(
     done = fullpipe("compare", "cubic", "bbr3", *path, "--set", "flow.1.ecn=ect0")
     assert done.returncode == 2
     assert "flow.1.ecn = ect0: no such flow\n  fix: write flow.0.ecn" in done.stderr
+
+
+def test_seeds_without_a_metric_are_named(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    """A transfer that is not complete at the end has no completion time."""
+    path = ("--rate", "10mbit", "--rtt", "40ms", "--set", "path.loss=2%", "--duration", "2s")
+    words = ("compare", "cubic", "bbr3", "--bytes", "2MB", *path, "--repeat", "6", "--out", "kept")
+    done = fullpipe(*words)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(fullpipe(*words[:-2], "--out", "kept", "--json").stdout)["rows"]
+    assert {row["runs"] for row in rows} == {6}
+    assert "means of 5 to 6 seeds" in done.stdout
+    assert "without completion time: alone, bbr3, seed 3" in done.stdout.splitlines()
+    scenario = """duration = "2s"
+path = { rate = "10mbit", rtt = "40ms", buffer = "1bdp", loss = "2%" }
+[[flow]]
+cc = "bbr3"
+bytes = "2MB"
+"""
+    (tmp_path / "one.toml").write_text(scenario)
+    swept = fullpipe("sweep", "one.toml", "--set", "flow.0.cc=bbr3,cubic", "--repeat", "6")
+    assert "without completion time: seed 3 of point 0 (bbr3)" in swept.stdout.splitlines()

@@ -74,6 +74,8 @@ def show(kept: Results, about: str, console: Console, asked: Sequence[str] = ())
             f"Jain's index of the goodputs together: {', '.join(fairness.values())}", markup=False
         )
     console.print(_method(groups, printed.spreads), style="dim", markup=False)
+    for line in _lacking(groups, [each.quantity for each in shown]):
+        console.print(line, style="dim", markup=False)
     console.print("")
     _say(groups, measures, kept, seeds, console)
     console.print("")
@@ -190,6 +192,21 @@ def _method(groups: Sequence[Group], intervals: bool) -> str:
     least, most = min(counts), max(counts)
     shown = " [95 % interval]" if intervals else ""
     return f"means of {most if least == most else f'{least} to {most}'} seeds{shown}"
+
+
+def _lacking(groups: Sequence[Group], shown: Sequence[Quantity]) -> Iterator[str]:
+    """Yields the seeds of a group that have no value of a shown metric, if others have one."""
+    for group in groups:
+        every = {seed for each in group.values.values() for seed in each}
+        whose = ", ".join(filter(None, (group.place, group.named)))
+        said: dict[str, list[str]] = {}
+        for each in shown:
+            there = group.values.get(each.column, {})
+            if there and (without := sorted(every - there.keys())):
+                seeds = f"seed{'s' if len(without) > 1 else ''} {', '.join(map(str, without))}"
+                said.setdefault(seeds, []).append(each.words)
+        for seeds, metrics in said.items():
+            yield f"without {' and '.join(metrics)}: {whose}, {seeds}"
 
 
 def _interval(group: Group, column: str) -> Interval | None:

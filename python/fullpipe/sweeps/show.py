@@ -55,6 +55,32 @@ def summary(sweep: Sweep, asked: Sequence[str] = ()) -> pl.DataFrame:
     )
 
 
+def _lacking(sweep: Sweep, shown: Sequence[str]) -> Iterator[str]:
+    """Yields each metric that only some runs of a line have, with the others."""
+    line = ["point", "flow", "runner"]
+    for column in shown:
+        one = pl.col(column).is_null()
+        without = (
+            sweep.scan()
+            .filter(one & ~one.all().over(*line))
+            .select(*line, "seed")
+            .sort(pl.all())
+            .collect()
+        )
+        found = without.group_by("seed", maintain_order=True).agg(pl.col("point").n_unique())
+        known = quantity(column)
+        if len(found) and known is not None:
+            seeds = ", ".join(map(str, sorted(found["seed"])))
+            yield f"without {known.words}: seed{'s' if len(found) > 1 else ''} {seeds}{_at(sweep, without)}"
+
+
+def _at(sweep: Sweep, without: pl.DataFrame) -> str:
+    """Returns the points and flows of lines, if there are others."""
+    points, flows = without["point"].unique().sort(), without["flow"].unique().sort()
+    at = f" of point {', '.join(map(str, points))}" if len(sweep.points) > 1 else ""
+    return f"{at} ({', '.join(flows)})"
+
+
 def _shown(sweep: Sweep, asked: Sequence[str]) -> list[str]:
     """Returns the columns to show: those asked for, or the usual ones that have a value."""
     rows = sweep.scan()
@@ -105,6 +131,8 @@ def show(sweep: Sweep, console: Console, asked: Sequence[str] = ()) -> None:
     if several:
         quartiles = " [quartiles]" if printed.spreads else ""
         console.print(f"median{quartiles} of the seeds", style="dim", markup=False)
+        for line in _lacking(sweep, [each.quantity.column for each in shown]):
+            console.print(line, style="dim", markup=False)
     if len(rows) > _MOST_LINES:
         console.print(
             f"{len(rows) - _MOST_LINES:,} further lines are left out; see the data set", style="dim"

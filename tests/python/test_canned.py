@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ from fullpipe.runners import runner
 from links import needed
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
     from pathlib import Path
 
@@ -542,3 +542,21 @@ def test_a_program_without_a_load_is_an_error(
         done = fullpipe("test", "program", *BEHIND, "--duration", "3s", "--", *program)
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr
+
+
+def test_a_program_that_is_ended_has_ended_when_its_probes_have(tmp_path: Path) -> None:
+    """Else asyncio may complain about the closed loop in which it waited for the program."""
+    spec = {"probes": 0, "pause_s": 0.1, "start_s": 0, "end_s": 0.2, "quiet": False}
+    stays = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)"
+    for code in ("import time; time.sleep(60)", stays):
+        words = ["near", "record.json", json.dumps(spec), sys.executable, "-c", code]
+        done = subprocess.run(
+            [sys.executable, "-m", "fullpipe.loadtest.echo", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert json.loads((tmp_path / "record.json").read_text())["code"] == 0

@@ -17,6 +17,8 @@ from typing import TypedDict
 
 _PATIENCE_S = 5.0
 """Time after the program's start for which a probe still waits for the far end to listen."""
+_TO_END_S = 1.0
+"""Time that the program has to end after its SIGTERM."""
 PORT = 47_001
 """The port of the far end; fixed, since each link has a network of its own."""
 _FAR = "100.64.0.1"
@@ -104,6 +106,13 @@ async def _near(spec: Spec, program: list[str]) -> Record:
         if running.returncode is None:
             running.send_signal(signal.SIGTERM)
     end = time.monotonic() - zero
+    if not error and running.returncode is None:
+        # The loop must see its end: asyncio's thread that waits for it complains about a closed loop.
+        try:
+            await asyncio.wait_for(running.wait(), _TO_END_S)
+        except TimeoutError:
+            running.kill()
+            await running.wait()
     for each in probes:
         each.cancel()
     failed = [

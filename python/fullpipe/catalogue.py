@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from fullpipe.results.words import first_comment
 from fullpipe.stats.quantity import known_names, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import TypeAlias, TypedDict
 
     from fullpipe._core import Algorithm, Impairment, Profile, Queue
@@ -25,7 +26,15 @@ if TYPE_CHECKING:
         name: str
         purpose: str
 
-    Named: TypeAlias = Entry | Listed
+    class Program(Listed):
+        """A recipe in a list."""
+
+        version: str | None
+        """None if the program is missing."""
+        install: dict[str, str]
+        """The commands that install it, by their source."""
+
+    Named: TypeAlias = Entry | Listed | Program
 
 
 def metrics() -> list[Listed]:
@@ -59,23 +68,50 @@ def lessons() -> list[Listed]:
     return [{"name": each["name"], "purpose": each["title"]} for each in explore.lessons()]
 
 
-def programs() -> list[Listed]:
-    """Returns the recipes of programs, each with its version on this machine, or with the way to install it."""
+def kinds(of: Iterable[str]) -> list[Listed]:
+    """Returns the kinds of names that there are lists of."""
+    return [{"name": each, "purpose": _KINDS[each]} for each in of]
+
+
+_KINDS = {
+    "algorithms": "congestion control, for cc of a flow",
+    "queues": "queues of a link, for --queue",
+    "impairments": "patterns of loss, delay and rate, for keys of a path",
+    "profiles": "named paths, for --profile",
+    "metrics": "metrics, for --show",
+    "scenarios": "scenarios of the package, for run, sweep and check",
+    "tests": "tests of `fullpipe test`",
+    "lessons": "lessons of `fullpipe explore`",
+    "programs": "recipes of programs, for [[program]] and cc = program:NAME",
+}
+
+
+def programs() -> list[Program]:
+    """Returns the recipes of programs, each with its version on this machine and the commands that install it."""
     return [
         {
             "name": each.name,
             "purpose": f"{each.about} ({each.language}); {_installed(each)}",
+            "version": version_of(each.name) or None,
+            "install": dict(each.installs()),
         }
         for each in recipes.every()
     ]
 
 
 def _installed(recipe: recipes.Recipe) -> str:
+    how = "`fullpipe list programs --json` has the commands"
     version = version_of(recipe.name)
     if not version:
-        return f"missing: {recipe.fix}"
-    again = f"; {recipe.fix}" if is_outdated(recipe.name) else ""
+        return f"missing: {how}"
+    again = f"; install it again: {how}" if is_outdated(recipe.name) else ""
     return f"installed: {version}{again}"
+
+
+def as_json(entries: Sequence[Named]) -> str:
+    """Returns a JSON list with an object per entry: its name, its purpose, and of a program more."""
+    kept = ("name", "purpose", "version", "install")
+    return json.dumps([{key: each[key] for key in kept if key in each} for each in entries])  # type: ignore[literal-required]
 
 
 def names(entries: Iterable[Named], width: int | None = None) -> str:

@@ -18,6 +18,7 @@ from conftest import LONG, SCENARIO, interrupt
 from fullpipe import _core
 from fullpipe.catalogue import names
 from fullpipe.plugins import built_in
+from fullpipe.view.table import short
 
 if TYPE_CHECKING:
     from conftest import Fullpipe
@@ -511,3 +512,38 @@ def test_a_former_name_works_with_a_warning(
     words = " ".join(word for word in now if word != "--help")
     assert done.stderr == f"warning: `fullpipe {former[0]}` is now `fullpipe {words}`\n"
     assert former[0] not in fullpipe("--help").stdout.split()
+
+
+def test_list_without_a_kind_lists_the_kinds(fullpipe: Fullpipe) -> None:
+    done = fullpipe("list")
+    assert done.returncode == 0, done.stderr
+    for line in done.stdout.splitlines():
+        assert fullpipe("list", line.split()[0]).returncode == 0
+    kinds = json.loads(fullpipe("list", "--json").stdout)
+    assert [each["name"] for each in kinds] == [
+        line.split()[0] for line in done.stdout.splitlines()
+    ]
+    queues = json.loads(fullpipe("list", "queues", "--json").stdout)
+    assert queues[0].keys() == {"name", "purpose"}
+
+
+def test_commands_that_install_programs_are_in_the_json_alone(fullpipe: Fullpipe) -> None:
+    lines = fullpipe("list", "programs").stdout.splitlines()
+    assert max(map(len, lines)) < 200
+    assert not any("install --" in line or "apt install" in line for line in lines)
+    listed = json.loads(fullpipe("list", "programs", "--json").stdout)
+    assert [each["name"] for each in listed] == [line.split()[0] for line in lines]
+    assert any("apt install" in line for each in listed for line in each["install"].values())
+
+
+def test_whole_digits_are_written_out() -> None:
+    numbers = (0.5, 12.34, 151, 999.6, 1250.4, 12_345_678)
+    assert [short(each) for each in numbers] == [
+        "0.5",
+        "12.3",
+        "151",
+        "1,000",
+        "1,250",
+        "12,345,678",
+    ]
+    assert [short(each, 2) for each in (9.96, 99.6, 123)] == ["10", "100", "123"]

@@ -391,7 +391,9 @@ def test_a_program_of_other_sources_than_the_recipes_is_said(
             done = fullpipe("list", "programs")
             (listed,) = (each for each in done.stdout.splitlines() if each.startswith(f"{name} "))
             assert line in listed
-            assert ("built from other sources" in listed and "install it: " in listed) == outdated
+            assert (
+                "built from other sources" in listed and "install it again" in listed
+            ) == outdated
     lines.version_of.cache_clear()
 
 

@@ -386,6 +386,27 @@ def test_one_host_that_makes_the_result_is_named(tmp_path: Path) -> None:
     assert rows(told(tmp_path / "f"))["busy_rate.p25", "bbr1", "cubic"]["verdict"] == "undecided"
 
 
+def test_a_broken_host_that_widens_intervals_is_named(tmp_path: Path) -> None:
+    arms = {"cubic": {}, "bbr1": {"odd": 0.05}}
+    same: dict[str, Any] = {
+        "hosts": 12,
+        "rows": 300,
+        "host_sd": 0.05,
+        "counters": False,
+        "requests": False,
+    }
+    write_fleet(tmp_path / "f", arms, **same)
+    found = told(tmp_path / "f")
+    assert rows(found)["busy_rate.p25", "bbr1", "cubic"]["verdict"] == "undecided"
+    said = check(found, "one host")["text"]
+    assert re.search(
+        r"bbr1-0 differs from the other hosts of bbr1: without it the interval of .* \d[\d.]* times as narrow",
+        said,
+    ), said
+    write_fleet(tmp_path / "g", {"cubic": {}, "bbr1": {}}, **same)
+    assert "differs from the other hosts" not in check(told(tmp_path / "g"), "one host")["text"]
+
+
 def test_a_stratum_that_few_hosts_have_does_not_count_as_lossless(tmp_path: Path) -> None:
     """Resamples may lack the stratum. A value that all connections share has no spread in any resample."""
     for arm, lost in (("cubic", 10_000), ("bbr1", 20_000)):

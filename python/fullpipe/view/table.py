@@ -162,10 +162,9 @@ def flow_name(name: str, cc: str) -> str:
     A flow of a recipe with a congestion control, `program:iperf3:bbr`, is `iperf3-bbr`, which fits the column, and
     `iperf3 (bbr)` if its name has none.
     """
-    program = cc.removeprefix(PREFIX)
-    if program != cc and ":" in program:
-        has_both = name.startswith(program.replace(":", "-"))
-        return name if has_both else f"{name} ({program.partition(':')[2]})"
+    program, _, choice = cc.removeprefix(PREFIX).partition(":")
+    if cc.startswith(PREFIX) and choice and name.startswith(program):
+        return name if name.startswith(f"{program}-{choice}") else f"{name} ({choice})"
     bare = cc.rpartition(":")[2]
     return f"{cc}{name[len(bare) :]}" if name.startswith(bare) else f"{name} ({cc})"
 

@@ -86,6 +86,7 @@ OTHERS = {
     "workload/captures.py": "the core's report, from memory",
     "controllers.py": "a user's scenario",
     "behavior/model.py": "the text of a scenario, from the core or a user",
+    "behavior/source.py": "the text of a scenario, which the door read",
     "programs/": "the package's recipes, and files that a program left, of a run that is not saved yet",
     "verdicts/reader.py": "a published table",
     "reproduce/command.py": "a published table, for its fingerprint",

@@ -17,6 +17,7 @@ from fullpipe.foreign.kinds import read
 from fullpipe.results import read_parquet
 from fullpipe.results.load import load
 from fullpipe.results.save import PROGRAMS
+from fullpipe.results.sums import check
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -164,12 +165,14 @@ def _of_program(path: Path, scenario: str, name: str | None) -> Source | None:
 
     Raises:
         TraceError: When several programs have a qlog, or a program several, and the name leaves more than one.
+        DamagedError: When a qlog is damaged.
     """
     logs: dict[str, tuple[str, Read, Flow]] = {}
     unread: ForeignError | None = None
     for file in sorted((path / PROGRAMS).rglob("*")):
         if not file.is_file() or not _QLOGS.intersection(file.suffixes):
             continue
+        check(file)
         try:
             found = read(file, step=_STEP_S, exact=True)
         except ForeignError as error:

@@ -93,7 +93,7 @@ def run(
 
     from fullpipe.notebook import is_notebook
     from fullpipe.progress import Bar
-    from fullpipe.runners import runner
+    from fullpipe.runners import refuse, runner
 
     loaded = unjudged(
         scenario,
@@ -111,7 +111,7 @@ def run(
         **overrides,
     )
     chosen = runner(on)
-    chosen.refuse(loaded, trace)
+    refuse(chosen, loaded, trace)
     with Bar() if progress is None and is_notebook() else nullcontext(progress) as shown:
         return Run(loaded, chosen.execute(loaded, trace, shown))
 

@@ -12,7 +12,7 @@ from conftest import SCENARIO
 from fullpipe.errors import RunnerError
 from fullpipe.report.build import build
 from fullpipe.report.model import Number, Table, Timeline
-from fullpipe.runners import chosen, every, names, runner
+from fullpipe.runners import chosen, every, names, refuse, runner
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -185,3 +185,41 @@ def test_runs_without_a_title_are_named_by_their_runners(fullpipe: Fullpipe, fak
     page = (fake / "kept" / "report.html").read_text(encoding="utf-8")
     for name in ("sim", "other"):
         assert f'"label":"{name}, seed 7"' in page
+
+
+@pytest.mark.parametrize("name", [each for each in names() if each != "sim"])
+@pytest.mark.parametrize(
+    ("trace", "problem", "fix"),
+    [
+        (
+            "10ms packets 2s..4s",
+            "records no packets, which only sim does",
+            "give 10ms, or run it on sim",
+        ),
+        ("packets", "records no packets, which only sim does", "run it on sim"),
+        ("ack packets", "records no packets, which only sim does", "give ack"),
+        ("never", "neither a level nor an interval", 'give "off", "ack"'),
+        ("10mbit", "neither a level nor an interval", 'give "off", "ack"'),
+    ],
+)
+def test_a_trace_that_only_the_simulator_has_is_refused(
+    name: str, trace: str, problem: str, fix: str
+) -> None:
+    (runner_,) = (each for each in every() if each.name == name)
+    with pytest.raises(fullpipe.ScenarioError) as caught:
+        refuse(runner_, fullpipe.load(SCENARIO), trace)
+    assert (caught.value.key, caught.value.value) == ("trace", trace)
+    assert problem in caught.value.problem
+    assert fix in caught.value.fix
+
+
+@pytest.mark.usefixtures("fake")
+def test_an_own_runner_gets_no_packets_either(fullpipe: Fullpipe) -> None:
+    words = ("cubic", "--rate", "10mbit", "--duration", "1s", "--trace", "10ms packets")
+    for command in (("run", *words), ("sweep", *words, "--set", "path.rtt=10ms,20ms")):
+        done = fullpipe(*command, "--on", "sim,own_runners:Fake", "--out", command[0])
+        assert done.returncode == 2
+        assert done.stderr == (
+            'error: trace = "10ms packets": --on fake records no packets, which only sim does\n'
+            "  fix: give 10ms, or run it on sim\n"
+        )

@@ -20,6 +20,7 @@ from fullpipe.batch.executor import blocks, on_threads
 from fullpipe.batch.pool import Shard, Step, cores
 from fullpipe.errors import FailedRunsError
 from fullpipe.run import Run, parse
+from fullpipe.runners import refuse as refuse_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -137,7 +138,7 @@ def refuse(
     for point in range(spec.plan.points):
         scenario = _scenario(spec, point)
         for runner in runners:
-            runner.refuse(scenario, level(scenario))
+            refuse_on(runner, scenario, level(scenario))
 
 
 def steps(

@@ -11,6 +11,7 @@ from fullpipe import _core
 from fullpipe.batch.executor import blocks, on_threads
 from fullpipe.batch.pool import cores
 from fullpipe.run import Run
+from fullpipe.runners import refuse
 from fullpipe.runners.sim import RUNNER
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Setup:
             ScenarioError: When it is refused.
         """
         scenario, level = self.scenario(seed), trace or self.trace
-        runner.refuse(scenario, level)
+        refuse(runner, scenario, level)
         return Run(scenario, runner.execute(scenario, level, progress))
 
     def written(self) -> str:

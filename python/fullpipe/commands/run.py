@@ -32,7 +32,7 @@ from fullpipe.controllers import of_file
 from fullpipe.errors import fail, printing, stoppable, user_errors
 from fullpipe.progress import Bar, Intervals
 from fullpipe.run import Run, parse
-from fullpipe.runners import Runner, chosen
+from fullpipe.runners import Runner, chosen, refuse
 
 if TYPE_CHECKING:
     from fullpipe.results.qlog import Form
@@ -187,7 +187,7 @@ def _run(
     level = trace or (suited_interval(scenario) if out or qlog else "off")
     form = _form(qlog, level, runners) if qlog else None
     for runner in runners:
-        runner.refuse(scenario, level)
+        refuse(runner, scenario, level)
     done: list[Run] = []
     walls_s: list[float] = []
     bar = Bar()

@@ -13,7 +13,7 @@ from fullpipe.errors import RunnerError
 from fullpipe.reproduce import claims
 from fullpipe.reproduce.measures import bounds
 from fullpipe.reproduce.runner import Sample, level, sampled
-from fullpipe.runners import is_simulator
+from fullpipe.runners import is_simulator, refuse
 from fullpipe.runners.sim import RUNNER
 from fullpipe.verdicts.estimate import Estimate, estimate
 from fullpipe.verdicts.judged import Judged, Verdict, held
@@ -139,7 +139,7 @@ def _split(published: Published, runner: Runner) -> tuple[dict[Point, Wanted], d
     refused = {}
     for point, those in wanted.items():
         try:
-            runner.refuse(point.setup.scenario(1), level(point.setup, those))
+            refuse(runner, point.setup.scenario(1), level(point.setup, those))
         except _core.ScenarioError as error:
             refused[point] = error.problem
     # A point is not run if only claims need it that also need an unsupported point.

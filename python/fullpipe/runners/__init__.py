@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from fullpipe.controllers import is_imported
-from fullpipe.errors import RunnerError
+from fullpipe.errors import RunnerError, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -98,7 +98,7 @@ class Runner(Protocol):
         Args:
             scenario: A scenario that `refuse` accepted.
             trace: `off`, `ack` for a row at every ACK (or as often as the runner can), or the
-                interval between two rows, like `10ms`.
+                interval between two rows, like `10ms`. A runner whose `packets` is true also gets `10ms packets`.
             progress: Called from time to time with seconds done, seconds in all, and events done (0
                 if the runner counts none).
 
@@ -113,6 +113,29 @@ def is_simulator(runner: Runner) -> bool:
     from fullpipe.runners.sim import RUNNER
 
     return runner is RUNNER
+
+
+def refuse(runner: Runner, scenario: Scenario, trace: str) -> None:
+    """Checks whether a runner can run a scenario with a trace; for a sweep every point, before the first one runs.
+
+    Raises:
+        ScenarioError: When it can't, or `trace` is not a trace level, or one with packets, which only the simulator
+            records.
+    """
+    if not getattr(runner, "packets", False):
+        from fullpipe._core import quantity
+
+        if "packets" in trace.split():
+            problem = f"--on {runner.name} records no packets, which only {SIMULATOR} does"
+            level = trace.partition("packets")[0].strip() or "10ms"
+            fix = f"give {level}, or run it on {SIMULATOR}"
+            raise refusal(problem, fix, key="trace", value=trace, place=f'trace = "{trace}"')
+        found = quantity(trace)
+        if trace not in ("off", "ack") and (found is None or found[1] != "s" or found[0] <= 0):
+            fix = 'give "off", "ack" for a row at every ACK, or an interval like "10ms"'
+            problem = "neither a level nor an interval"
+            raise refusal(problem, fix, key="trace", value=trace, place=f'trace = "{trace}"')
+    runner.refuse(scenario, trace)
 
 
 def option(name: str) -> list[str]:

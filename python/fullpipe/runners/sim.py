@@ -18,6 +18,8 @@ class Simulator:
     name = SIMULATOR
     about = "the simulator: virtual time, bit for bit the same for the same scenario and seed"
     real_time = False
+    packets = True
+    """Whether it records single packets."""
 
     def missing(self) -> None:
         """Returns None: the simulator always works."""

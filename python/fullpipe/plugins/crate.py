@@ -9,14 +9,22 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
 from fullpipe.errors import UserError
 from fullpipe.plugins import ENDINGS, MANIFEST
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _DEPENDENCY = "fullpipe-plugin"
+_STEP = re.compile(
+    r"(?:\x1b\[[\d;]*m| )*(Adding|Compiling|Downloaded|Downloading|Finished|Locking|Updating)\b"
+)
+"""The beginning of a line of cargo about a step."""
 
 
 def sources() -> Path:
@@ -93,18 +101,23 @@ def build(crate: Path) -> Path:
             f"{crate}: no cargo on the path, which builds it\n"
             "  fix: install Rust (https://rustup.rs), or name a library that is built"
         )
-    print(f"building {crate} with cargo", file=sys.stderr)
-    words = ["build", "--release", "--lib", "--quiet", "--message-format=json-render-diagnostics"]
-    done = subprocess.run(
-        [cargo, *words, f"--manifest-path={manifest}", *_patch(manifest)],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise UserError(f"{crate}: cargo did not build it\n  fix: correct the error above")
+    words = ["build", "--release", "--lib", "--message-format=json-render-diagnostics"]
+    words.append(f"--color={'always' if sys.stderr.isatty() else 'never'}")
+    with TemporaryFile("w+", encoding="utf-8") as told_to:
+        with subprocess.Popen(
+            [cargo, *words, f"--manifest-path={manifest}", *_patch(manifest)],
+            stdout=told_to,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as done:
+            assert done.stderr is not None
+            _show(done.stderr, crate)
+        if done.returncode:
+            raise UserError(f"{crate}: cargo did not build it\n  fix: correct the error above")
+        told_to.seek(0)
+        lines = told_to.read().splitlines()
     here = manifest.resolve()
-    for line in done.stdout.splitlines():
+    for line in lines:
         told = json.loads(line) if line.startswith("{") else {}
         if (
             told.get("reason") == "compiler-artifact"
@@ -115,6 +128,18 @@ def build(crate: Path) -> Path:
     raise UserError(
         f'{crate}: its library is no cdylib\n  fix: write crate-type = ["cdylib"] below [lib] in {manifest}'
     )
+
+
+def _show(lines: Iterable[str], crate: Path) -> None:
+    """Prints what cargo says besides its steps, and that it builds when the first one is that of a compiler."""
+    builds = False
+    for line in lines:
+        step = _STEP.match(line)
+        if step and step[1] == "Compiling" and not builds:
+            print(f"building {crate} with cargo", file=sys.stderr, flush=True)
+            builds = True
+        if not step:
+            sys.stderr.write(line)
 
 
 def _patch(manifest: Path) -> list[str]:

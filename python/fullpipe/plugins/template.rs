@@ -16,7 +16,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     fields: Mine::FIELDS,
     // The transport reduces the window to ssthresh during recovery.
     recovery: RecoveryOwner::Prr,
-    needs: Signals::NONE,
+    needs: Signals::NONE, // a runner that lacks one of these signals refuses it, like Signals::PACING
     marks: |_| Marks::Answered,
     random: false,
     build: |config, _| AnyController::User(Box::new(Mine::new(config))),

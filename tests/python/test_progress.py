@@ -14,8 +14,8 @@ from fullpipe import progress
 if TYPE_CHECKING:
     from pathlib import Path
 
-SOON = "0.05"
-LONG = ("cubic", "--duration=60s")
+SOON = "0.02"
+LONG = ("cubic", "--duration=60s", "--rate=1gbit")
 
 
 def _told(directory: Path, *words: str, period: str = SOON) -> tuple[int, list[str]]:
@@ -49,7 +49,7 @@ def _told(directory: Path, *words: str, period: str = SOON) -> tuple[int, list[s
         ),
         (
             ("attack", "search", "cubic", "--budget=2s", "--json"),
-            r"searching.*, after \d+ of \d+ s of CPU time, 0:\d\d so far",
+            r".+, after \d+ of \d+ s of CPU time, 0:\d\d so far",
         ),
         (
             ("validate", "--cell=cubic-*", "--seeds=2"),

@@ -38,7 +38,10 @@ def _told(directory: Path, *words: str, period: str = SOON) -> tuple[int, list[s
             r"(\w+, )?after \d+ of \d+ runs, 0:\d\d so far",
         ),
         (("check", "short.toml", "--repeat=9"), r"running, after \d+ of 9 runs, 0:\d\d so far"),
-        (("test", "upload", "--rate=50mbit"), r"simulating, .* of 60 s, 0:\d\d so far"),
+        (
+            ("test", "upload", "--rate=300mbit"),
+            r"simulating, (at [\d.]+ of 60 s|before the run), 0:\d\d so far",
+        ),
         (
             ("evaluate", "cubic", "--criterion=fairness", "--seeds=3"),
             r"1/1 fairness, after \d+ of 81 runs, 0:\d\d so far",

@@ -73,6 +73,8 @@ OTHERS = {
     "pages.py": "the package's pages",
     "origin.py": "a user's scenario",
     "canned/": "the package's tests",
+    "checks/run.py": "a user's scenario",
+    "skeleton.py": "the text of a scenario, from the core",
     "catalogue.py": "the package's scenarios",
     "explore/page.py": "the package's page and scenarios",
     "view/path.py": "the text of a scenario, from the core",

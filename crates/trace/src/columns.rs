@@ -191,7 +191,7 @@ pub static COLUMNS: &[DeclaredColumn] = &[
         "packets",
         "access",
         "s",
-        "time until it reached the first link: transmission on the flow's access link, and random delays of sending",
+        "time until it reached the first link: transmission on the flow's access link, and random delays of sending; null if it had not reached it at the end of the run",
     ),
     of(
         "packets",

@@ -73,7 +73,7 @@ def test_a_stack_is_judged_alone_and_next_to_cubic_in_simulated_time(tmp_path: P
         for line in page.split("fullpipe run ")[1:]
         if f"criteria/{names[0]}" in line.split("<")[0]
     ).split("<")[0]
-    assert replay.split("\\")[0].rstrip('"').endswith("--on uml")
+    assert " --on uml " in replay
 
     runs = {file: file.stat().st_mtime_ns for file in tmp_path.glob("out/**/runs/*")}
     again = stack(*asked)  # resumes: no run is made again

@@ -461,6 +461,27 @@ def test_the_cap_of_a_window_needs_neither_states_nor_a_pacing_rate(
     assert (of["window-cap"], of["startup-gain"]) == (verdict, "not evaluated")
 
 
+@pytest.mark.parametrize("mss", ["1448B", "1200B"])
+def test_the_segment_of_a_run_is_its_mss_in_its_qlog_too(tmp_path: Path, mss: str) -> None:
+    """An event packet_sent of a qlog of fullpipe has the packets of a row, and no packet's size."""
+    scenario = {
+        "duration": "8s",
+        "path": {"rate": "10mbit", "rtt": "20ms", "buffer": "1bdp"},
+        "flow": [{"cc": "newreno", "mss": mss}],
+    }
+    run = fullpipe.run(scenario, trace="ack")
+    run.qlog(tmp_path / "reno.qlog")
+    run.save(tmp_path / "run")
+    for trace in (tmp_path / "reno.qlog", tmp_path / "run"):
+        done = _fullpipe(
+            trace, "--as", "newreno", "--rate", "10mbit", "--rtt", "20ms", "--seeds", 2, "--json"
+        )
+        assert done.returncode == 0, done.stdout
+        growth = json.loads(done.stdout)["conditions"][2]
+        assert growth["condition"] == "reno-growth"
+        assert growth["measured"] == pytest.approx(1.0, abs=0.1)
+
+
 @pytest.mark.parametrize(("size", "segments"), [(1448, 1.0), (2896, 0.5)])
 def test_the_segment_of_a_qlog_is_the_size_of_its_packets(
     tmp_path: Path, size: int, segments: float
@@ -474,6 +495,7 @@ def test_the_segment_of_a_qlog_is_the_size_of_its_packets(
     value = json.loads((tmp_path / "reno.qlog").read_text())
     del value["summary"]
     events = value["traces"][0]["events"]
+    del events[0]["data"]["max_datagram_size"]
     of = {key: each for key, each in events[0].items() if key not in ("name", "data", "time")}
     sent = [
         {**of, "time": 0.0, "name": "transport:packet_sent", "data": {"raw": {"length": size}}}

@@ -154,7 +154,7 @@ def _of_run(path: Path, name: str | None) -> Source:
     changes = read_parquet(series.files["transitions"]) if "transitions" in series.files else None
     names = [str(each) for each in flows["flow"].unique(maintain_order=True)]
     number = _chosen(path, names, name) if name else 0
-    observed = of_frames(names[number], flows, changes)
+    observed = of_frames(names[number], flows, changes, _mss(scenario, names[number]))
     metrics = results.metrics[0] if results.metrics else None
     kind = metrics["runner"] if metrics else "sim"
     return Source(observed, kind, scenario=scenario, of=names[number])
@@ -211,11 +211,20 @@ def of_run(run: RunData, number: int = 0) -> Observed:
     """Returns the series of a flow of a finished run."""
     name = str(run.flow_metrics[number]["name"])
     changes = run.trace("transitions") if "transitions" in run.tables else None
-    return of_frames(name, run.trace(), changes)
+    return of_frames(name, run.trace(), changes, _mss(run.scenario.to_toml(), name))
 
 
-def of_frames(name: str, flows: pl.DataFrame, changes: pl.DataFrame | None) -> Observed:
-    """Returns the series of a flow of a run's tables.
+def _mss(scenario: str, name: str) -> float:
+    """Returns the segment of a flow of a complete scenario, bytes; of several, their name has a number behind it."""
+    fitting = [each for each in _flows(scenario) if name.startswith(str(each.get("name", "")))]
+    flow = max(fitting, key=lambda each: len(str(each.get("name", ""))), default={})
+    return (_core.quantity(str(flow.get("mss", ""))) or (_SEGMENT,))[0]
+
+
+def of_frames(
+    name: str, flows: pl.DataFrame, changes: pl.DataFrame | None, segment: float = _SEGMENT
+) -> Observed:
+    """Returns the series of a flow of a run's tables, whose full packets have `segment` bytes.
 
     Raises:
         TraceError: When it has too few rows.
@@ -235,4 +244,4 @@ def of_frames(name: str, flows: pl.DataFrame, changes: pl.DataFrame | None) -> O
             if not states:
                 states.append((float(rows["time"][0]), str(before)))
             states.append((float(time), str(after)))
-    return Observed(name, rows["time"].to_numpy(), columns, tuple(states))
+    return Observed(name, rows["time"].to_numpy(), columns, tuple(states), segment)

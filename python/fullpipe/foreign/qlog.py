@@ -261,7 +261,8 @@ def _ended(trace: _Trace) -> Flow:
                 row["delivered"] = most = max(most, gone)
     flow.rows = flow.rows or trace.acks
     full = [(count, size) for size, count in trace.sizes.items() if _is_full(size) and count > 1]
-    flow.segment = max(full)[1] if full else None
+    if flow.segment is None and full:
+        flow.segment = max(full)[1]
     _in_bits(flow)
     return with_rates(flow)
 
@@ -350,6 +351,7 @@ def _take(trace: _Trace, name: str, data: dict[str, Any]) -> None:
     if name in _PARAMETERS:
         cc = data.get("congestion_control")
         flow.cc = cc if isinstance(cc, str) else flow.cc
+        flow.segment = number(data.get("max_datagram_size")) or flow.segment
     elif name in _METRICS:
         _metrics(trace, data)
         state = data.get("state")

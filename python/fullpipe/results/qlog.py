@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from fullpipe._core import __version__
+from fullpipe._core import __version__, quantity
 from fullpipe.errors import UserError
 from fullpipe.metrics import Metrics
 from fullpipe.results import disk
@@ -387,9 +387,11 @@ def _parameters(source: QlogRun, flows: list[FlowMetrics]) -> pl.DataFrame:
     settings = dict(zip(names, each, strict=True)) if source.resolved else {}
     said = []
     for flow in flows:
-        params = settings[flow["name"]].get("params", {}) if source.runner in _MODELLED else {}
+        own = settings[flow["name"]] if source.runner in _MODELLED else {}
+        params, mss = own.get("params", {}), quantity(str(own.get("mss", "")))
         values = {
             "congestion_control": flow["cc"],
+            **({"max_datagram_size": round(mss[0])} if mss else {}),
             **{f"{flow['cc']}.{name}": value for name, value in params.items()},
         }
         said.append(json.dumps(values)[1:-1])

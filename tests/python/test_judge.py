@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import depth
 import fullpipe
 import served
 from fullpipe.behavior.conditions import CONDITIONS, of_algorithm
 from fullpipe.behavior.conditions.loss import loss_rate
 from fullpipe.behavior.judge import judge
 from fullpipe.behavior.model import Model
+from fullpipe.behavior.observed import Observed
 from fullpipe.behavior.rules import Rules
-from fullpipe.behavior.source import of_run
+from fullpipe.behavior.source import of_run, open_trace
 from fullpipe.errors import UNEVALUATED
 from fullpipe.verdicts.judged import Verdict
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 JUDGED = sorted({name for each in CONDITIONS for name in each.sections})
 DRAWS = 6
+JUDGED_DRAWS, QLOG_EACH = depth.of("FULLPIPE_JUDGED", 16, 400), 8
 
 # A path on which the variants below differ: a queue of three BDP, or for CUBIC losses.
 DEEP: dict[str, Any] = {"rate": "40mbit", "rtt": "60ms", "buffer": "3bdp"}
@@ -96,6 +99,71 @@ def test_our_own_runs_keep_their_rules_on_drawn_paths(algorithm: str) -> None:
         evaluated |= {key for key, each in found.items() if each.occasions}
     # Every rule but that of rare losses has occasions on these paths.
     assert evaluated >= {each.key for each in of_algorithm(algorithm)} - {"loss-floor"}
+
+
+def _drawn(algorithm: str, seed: int) -> dict[str, Any]:
+    """Draws a path, and for an algorithm with several the slow start."""
+    draw = random.Random(f"{algorithm} {seed}")
+    rate, rtt = 5 * 20 ** draw.random(), 5 * 40 ** draw.random()  # Mbit/s, ms
+    path: dict[str, Any] = {
+        "rate": f"{rate:.1f}mbit",
+        "rtt": f"{rtt:.1f}ms",
+        # Room for three packets at least.
+        "buffer": f"{max(0.3 * 27 ** draw.random(), 36 / (rate * rtt)):.2f}bdp",
+        "loss": draw.choice(["0%", "0.1%"]),
+    }
+    params = {}
+    if not algorithm.startswith("bbr"):
+        params["slow_start"] = draw.choice(["classic", "hystart++", "hystart"])
+    return {
+        "duration": f"{min(max(800 / rate, 6), 25):.1f}s",
+        "path": path,
+        "flow": [{"cc": algorithm, "params": params}],
+    }
+
+
+def _without(trace: Observed, *columns: str) -> Observed:
+    """Returns a trace without states and some columns, as other programs write it."""
+    kept = {key: values for key, values in trace.columns.items() if key not in columns}
+    return Observed(trace.name, trace.time, kept, (), trace.segment)
+
+
+@pytest.mark.parametrize("algorithm", ["newreno", "cubic", "bbr1", "bbr2", "bbr3"])
+def test_a_correct_sender_is_never_called_wrong(algorithm: str, tmp_path: Path) -> None:
+    for seed in range(JUDGED_DRAWS):
+        scenario = _drawn(algorithm, seed)
+        run = fullpipe.run(scenario, trace="ack", seed=seed)
+        traces = {"run": of_run(run)}
+        if seed % QLOG_EACH == 0:
+            run.qlog(tmp_path / f"{seed}.qlog")
+            traces["qlog"] = open_trace(tmp_path / f"{seed}.qlog").observed
+        if not algorithm.startswith("bbr"):
+            traces["stateless"] = _without(traces["run"])
+            traces["no threshold"] = _without(traces["run"], "ssthresh")
+            traces["capture"] = _without(traces["run"], "ssthresh", "cwnd", "pacing_rate")
+            traces["no flight"] = _without(traces["run"], "inflight")
+        for form, trace in traces.items():
+            found = judge(trace, Rules(algorithm, {}))
+            missed = _missed({each.condition.key: each for each in found})
+            assert not missed, (seed, form, scenario)
+
+
+@pytest.mark.parametrize("algorithm", ["newreno", "cubic"])
+def test_the_end_of_a_recovery_is_that_of_the_states_or_of_the_data(algorithm: str) -> None:
+    """Data tell it at most two round trips late, and without them it is not known."""
+    ends = 0
+    for seed in range(DRAWS):
+        trace = of_run(fullpipe.run(_drawn(algorithm, seed), trace="ack", seed=seed))
+        stays = trace.stays("recovery")
+        for event in _without(trace).episodes:
+            inside = [each for each in stays if each.begin <= event.recovered]
+            rtt = float(trace.rtt[trace.rows(event.begin, event.recovered)].max())
+            assert inside[-1].end <= event.recovered <= inside[-1].end + 2 * rtt
+            ends += 1
+    assert ends > 20
+    found = judge(_without(trace, "inflight"), Rules(algorithm, {}))
+    reasons = {each.reason for each in found if not each.occasions}
+    assert "the trace has no inflight, and no states, that tell the end of a recovery" in reasons
 
 
 @pytest.mark.parametrize(("algorithm", "params", "key", "path"), BROKEN)
@@ -287,6 +355,12 @@ class Greedy(Reno):
     beta = 0.97
 
 
+class Deaf(Reno):
+    """Reno that keeps all of its window, so that its losses do not end."""
+
+    beta = 1.0
+
+
 # A queue without room, one for four BDP, and random losses.
 PATHS: list[dict[str, Any]] = [
     {"rate": "20mbit", "rtt": "40ms", "buffer": "1bdp"},
@@ -297,7 +371,10 @@ PATHS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize(("sender", "missed"), [(Reno, set()), (Endless, {"slow-start-end"})])
+@pytest.mark.parametrize(
+    ("sender", "missed"),
+    [(Reno, set()), (Endless, {"slow-start-end"}), (Deaf, {"slow-start-end"})],
+)
 def test_a_slow_start_that_losses_do_not_end_is_caught(
     sender: type[Reno], missed: set[str], path: dict[str, Any]
 ) -> None:

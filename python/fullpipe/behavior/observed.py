@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,6 +24,10 @@ STATES = "states"
 _NEAR = 1.5
 """Losses within this number of RTTs belong to one event: a lost packet is noticed a round trip after those before it,
 and a retransmission that is lost again another."""
+
+
+_CHUNK = 256
+"""Rows that are searched at once, first."""
 
 
 class LacksError(Exception):
@@ -43,6 +49,15 @@ class Event(NamedTuple):
     end: float
     first: int
     """The row of the first loss."""
+    last: int
+    """The row of the last one."""
+    recovered: float = float("nan")
+    """The end of the recovery, infinite if the trace ends before it; NaN in `losses`, which do not tell it."""
+
+    @property
+    def alone(self) -> Event:
+        """The first loss alone."""
+        return self._replace(end=self.begin, last=self.first)
 
 
 def plain(state: str) -> str:
@@ -208,18 +223,108 @@ class Observed:
             time = float(self.time[row])
             reach = _NEAR * float(self.rtt[row]) + self.gap if np.isfinite(self.rtt[row]) else 0.0
             if found and time - found[-1].end <= reach:
-                found[-1] = found[-1]._replace(end=time)
+                found[-1] = found[-1]._replace(end=time, last=int(row))
             else:
-                found.append(Event(time, time, int(row)))
+                found.append(Event(time, time, int(row), int(row)))
         return found
 
+    @cached_property
+    def episodes(self) -> list[Event]:
+        """The congestion events with the ends of their recoveries; losses in a recovery belong to its event.
+
+        Raises:
+            LacksError: When the trace does not tell the end of a recovery.
+        """
+        found: list[Event] = []
+        for event in self.losses:
+            joined = event
+            if found and event.begin <= found[-1].recovered + self._unsure(found[-1]):
+                joined = found.pop()._replace(end=event.end, last=event.last)
+            # A packet sent in recovery and lost is noticed from a round trip on, and begins another one at its end.
+            again = joined.end - joined.begin >= self.at(self.least_rtt, joined.begin)
+            found.append(joined._replace(recovered=self.recovered(joined, 1 + again)))
+        return found
+
+    def recovered(self, event: Event, times: int = 1) -> float:
+        """Returns the time at which recovery from an event's losses ends: infinity if the trace ends before it.
+
+        States tell it, where they have a recovery. Otherwise the data that were in flight when the last lost packet
+        was sent again are then delivered.
+
+        Args:
+            event: The event.
+            times: Recoveries that follow each other; states tell them without.
+
+        Raises:
+            LacksError: When the trace does not tell it.
+        """
+        if self.gap > float(np.nanmedian(self.rtt)) / 2:
+            raise LacksError("the trace has less than two rows in a round trip")
+        if stay := self._stay(event):
+            return stay.end if stay.whole else float("inf")
+        for name in ("delivered", "inflight"):
+            if not self.has(name):
+                raise LacksError(
+                    f"the trace has no {name}, and no states, that tell the end of a recovery"
+                )
+        delivered, inflight = self.column("delivered"), self.column("inflight")
+        row = self._resent(event)
+        for _ in range(times):
+            if row >= len(delivered):
+                return float("inf")
+            goal = delivered[row] + inflight[row]
+            row += int(np.searchsorted(delivered[row:], goal, side="left"))
+        return float(self.time[row]) if row < len(delivered) else float("inf")
+
+    def _resent(self, event: Event) -> int:
+        """Returns the row at which an event's last lost packet was sent again; the number of rows if none is it.
+
+        Lost data leave the sum of data delivered and in flight, and return to it when they are sent again, which
+        comes before new data.
+        """
+        begin, size = max(event.first - 1, 0), _CHUNK
+        while True:
+            held = self._held[begin : event.last + size]
+            whole = np.flatnonzero((held >= np.fmax.accumulate(held))[event.last - begin :])
+            if len(whole):
+                return event.last + int(whole[0])
+            if event.last + size >= len(self.time):
+                return len(self.time)
+            size *= 2
+
+    @cached_property
+    def _held(self) -> Values:
+        held: Values = self.column("delivered") + self.column("inflight")
+        return held
+
+    @cached_property
+    def _recoveries(self) -> list[Stay]:
+        return self.stays("recovery") if self.changes else []
+
+    def _stay(self, event: Event) -> Stay | None:
+        """Returns the stay in recovery that an event's losses began or prolonged."""
+        number = bisect_right(self._recoveries, event.end + self.gap, key=lambda stay: stay.begin)
+        if number and self._recoveries[number - 1].end >= event.begin:
+            return self._recoveries[number - 1]
+        return None
+
+    def _unsure(self, event: Event) -> float:
+        """Returns the time after a recovery in which losses may still be those of its retransmissions; seconds.
+
+        States tell. Of data, those in flight are delivered except for them.
+        """
+        return 0.0 if self._stay(event) else _NEAR * self.at(self.rtt, event.end) + self.gap
+
     def quiet(self) -> Iterator[tuple[float, float]]:
-        """Yields begin and end of the times without loss: from three RTTs after an event to the next one."""
-        for number, event in enumerate(self.losses):
-            begin = event.end + 3 * self.at(self.rtt, event.end)
-            later = self.losses[number + 1].begin if number + 1 < len(self.losses) else self.last
-            if later > begin:
-                yield begin, later
+        """Yields begin and end of the times without loss: from the end of a recovery to the next loss.
+
+        Raises:
+            LacksError: When the trace does not tell the end of a recovery.
+        """
+        for event, later in pairwise([*self.episodes, None]):
+            end = later.begin if later else self.last
+            if event and end > event.recovered:
+                yield event.recovered, end
 
 
 def _filled(values: Values) -> Values:

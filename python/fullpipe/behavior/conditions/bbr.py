@@ -18,8 +18,13 @@ BBR1 = ("bbr1",)
 _GAIN = 0.1
 """Accepted relative distance of a gain: the bandwidth is measured over the trace's rows, not for each packet."""
 _ROSE = 1.2
+_PROBE_GAIN = 1.25
 BURST = 16
-"""Segments that the window may hold above its cap: the allowance for bursts of ACKs, and send quanta."""
+"""Segments that the window may hold above its cap, at least: the allowance for bursts of ACKs, and send quanta."""
+_QUANTA, _QUANTUM_S, _LARGEST_QUANTUM = 3, 1e-3, 65536
+"""The window holds three quanta: a millisecond of the pacing rate, at most 64 kB (draft-ietf-ccwg-bbr-06 §5.6.3)."""
+_FILTER = 10
+"""Round trips for which the allowance for bursts of ACKs lasts; in Startup it grows with the bandwidth."""
 _CAP = 0.1
 _FULL_RATE, _ROUNDS = 0.75, 20.0
 """Without states and pacing rate, Startup's queue is gone this number of round trips after the delivery rate has first
@@ -71,6 +76,15 @@ def _drain_gain(trace: Observed, rules: Rules) -> Iterator[Occasion]:
         end = drains[0].end if drains else stay.end
         if end - stay.end <= trace.gap:
             return  # drained at once
+    else:
+        # The pacing rate of a Drain that ends at once is not seen.
+        known = bdp(trace, stay.end, 10.0)
+        burst = _burst(
+            trace, trace.at(trace.most_bandwidth, stay.end), rules.number("startup_pacing_gain")
+        )
+        queued = trace.at(trace.column("inflight"), stay.end) > known * (1 + _GAIN) + burst
+        if not queued:
+            return
     gain = rules.number("drain_pacing_gain") * (1 - rules.number("pacing_margin"))
     rows = trace.rows(stay.end, end)
     pacing = trace.column("pacing_rate")[rows]
@@ -90,6 +104,12 @@ def bdp(trace: Observed, time: float, window: float) -> float:
     return trace.most_bandwidth_in(time - window, time) * rtt / 8
 
 
+def _burst(trace: Observed, bandwidth: float, gain: float) -> float:
+    """Returns the bytes that the window may hold above its cap."""
+    quantum = min(gain * bandwidth / 8 * _QUANTUM_S, _LARGEST_QUANTUM)
+    return max(BURST * trace.segment, _QUANTA * quantum)
+
+
 def _drained(trace: Observed, rules: Rules) -> Iterator[Occasion]:
     rounds = rules.number("drain_rounds") if rules.has("drain_rounds") else 0.0
     stays = [stay for stay in trace.stays("drain") if stay.whole]
@@ -98,8 +118,14 @@ def _drained(trace: Observed, rules: Rules) -> Iterator[Occasion]:
         rtt = trace.at(trace.rtt, stay.end)
         if rounds and stay.end - stay.begin > (rounds - 0.5) * trace.at(trace.rtt, stay.end):
             continue  # it ended by its limit in rounds
-        most = 1.0 + (BURST * trace.segment) / bdp(trace, stay.end, 10.0) + _GAIN
-        value = trace.at(inflight, stay.end + min(trace.gap, rtt / 4)) / bdp(trace, stay.end, 10.0)
+        known = bdp(trace, stay.end, 10.0)
+        if not known > 0:
+            continue
+        # A Drain that ends at once keeps Startup's quanta.
+        gain = rules.number("startup_pacing_gain")
+        burst = _burst(trace, trace.at(trace.most_bandwidth, stay.end), gain)
+        most = 1.0 + burst / known + _GAIN
+        value = trace.at(inflight, stay.end + min(trace.gap, rtt / 4)) / known
         yield Occasion(stay.end, value, (0.0, most))
 
 
@@ -110,16 +136,31 @@ def _cap(trace: Observed, rules: Rules) -> Iterator[Occasion]:
     name = "cwnd" if trace.has("cwnd") else "inflight"
     values = trace.column(name)
     gain = max(rules.number("cwnd_gain"), rules.number("up_cwnd_gain"))
-    time = begin + 1.0
+    time = begin + _FILTER * trace.at(trace.rtt, begin) + 1.0
     while time <= trace.end:
         rows = trace.rows(time - 1.0, time)
-        if rows.stop > rows.start:
+        if rows.stop > rows.start and not _lately_lost(trace, rules, time):
             known = bdp(trace, time, 10.0)
             if known > 0:
-                most = gain * (1 + _CAP) + BURST * trace.segment / known
+                bandwidth = trace.most_bandwidth_in(time - 10.0, time)
+                most = gain * (1 + _CAP) + _burst(trace, bandwidth, _PROBE_GAIN) / known
                 row = rows.start + int(np.nanargmax(values[rows]))
                 yield Occasion(float(trace.time[row]), float(values[row]) / known, (0.0, most))
         time += 1.0
+
+
+def _lately_lost(trace: Observed, rules: Rules, time: float) -> bool:
+    """Returns whether losses may have lowered BBR's bandwidth in a second that ends at a time, or just before it.
+
+    Until the next probe, deliveries beyond the lower bandwidth count as bursts of ACKs, which add up to a window to
+    the cap. BBRv1 has no such bound.
+    """
+    if not rules.has("beta"):
+        return False
+    rtt = float(trace.rtt[trace.rows(time - 1.0, time)].max(initial=0.0))
+    cycle = rules.number("probe_wait_base") + rules.number("probe_wait_spread")
+    since = time - 1.0 - cycle - (_FILTER + 2) * rtt
+    return any(each.end > since and each.begin < time for each in trace.losses)
 
 
 def _cruise_gain(trace: Observed, rules: Rules) -> Iterator[Occasion]:
@@ -131,7 +172,9 @@ def _cruise_gain(trace: Observed, rules: Rules) -> Iterator[Occasion]:
         rates = pacing[trace.rows(stay.begin + trace.gap, stay.end)]
         rates = rates[np.isfinite(rates)]
         if known > 0 and len(rates) and stay.end - stay.begin > trace.at(trace.rtt, stay.end):
-            most = gain * (1 + _GAIN)
+            # The packets of a round trip are a whole number, and tell the rate by one more or less.
+            one = 8 * trace.segment / (known * trace.at(trace.least_rtt, stay.end))
+            most = gain * (1 + _GAIN + one)
             yield Occasion(stay.begin, float(np.median(rates)) / known, (0.0, most))
 
 
@@ -194,7 +237,7 @@ CONDITIONS = (
         sections=_DRAIN,
         needs=("states", "inflight", "delivered", "rtt|srtt"),
         occasions="end of Drain before its limit in rounds",
-        because="10 %, and a burst of 16 segments",
+        because="10 %, and a burst of 16 segments or three quanta of 1 ms",
         measure=_drained,
         case="A.3",
     ),
@@ -216,8 +259,8 @@ CONDITIONS = (
         rule="The window is at most its gain times the BDP, and an allowance for bursts",
         sections=_CAPPED,
         needs=("cwnd|inflight", "delivered", "rtt|srtt"),
-        occasions="second after Drain",
-        because="10 %, and a burst of 16 segments",
+        occasions="second after Drain without a loss lately",
+        because="10 %, and a burst of 16 segments or three quanta of 1 ms",
         measure=_cap,
     ),
 )

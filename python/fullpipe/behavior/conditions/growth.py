@@ -19,8 +19,10 @@ _ROUNDS = 8.0
 """The least number of round trips over which growth is measured."""
 _POINTS = 12
 _REACH = 0.06
-_FULL = 0.8
-"""A flow with less of its window in flight is not limited by it, and need not grow."""
+_FULL, _FULL_ROWS = 0.95, 0.9
+"""A flow with less of its window in flight, in less of the rows, is not limited by it, and need not grow."""
+_ROOM = 3.0
+"""Segments that may be missing: those of an ACK, before others are sent."""
 
 
 def _reno(trace: Observed, _: Rules) -> Iterator[Occasion]:
@@ -47,8 +49,9 @@ def _is_full(trace: Observed, rows: slice) -> bool:
     """Returns whether the window is the limit."""
     if not (trace.has("cwnd") and trace.has("inflight")):
         return True
-    share = trace.column("inflight")[rows] / trace.column("cwnd")[rows]
-    return float(np.median(share)) >= _FULL
+    cwnd, inflight = trace.column("cwnd")[rows], trace.column("inflight")[rows]
+    full = (inflight >= _FULL * cwnd) | (inflight >= cwnd - _ROOM * trace.segment)
+    return float(np.mean(full)) >= _FULL_ROWS
 
 
 def _cubic(trace: Observed, rules: Rules) -> Iterator[Occasion]:
@@ -57,15 +60,17 @@ def _cubic(trace: Observed, rules: Rules) -> Iterator[Occasion]:
     fast = not rules.has("fast_convergence") or rules.flag("fast_convergence")
     for event, before, after, _ in decreases(trace):
         rtt = trace.at(trace.rtt, event.begin)
-        later = [each.begin for each in trace.losses if each.begin > event.end]
-        begin, end = event.end + 3 * rtt, later[0] if later else trace.last
+        later = [each.begin for each in trace.episodes if each.begin > event.end]
+        begin, end = event.recovered, later[0] if later else trace.last
         rows = trace.rows(begin, end - rtt)
         if _rounds(trace, rows) < _ROUNDS or not _is_full(trace, rows):
             continue
         peaks = [before]
         if fast:  # a peak below the last one: RFC 9438 §4.7
             peaks.append(before * (1 + beta) / 2)
-        epoch = _Epoch(event.end, after, before)
+        # Linux keeps the slope of W_est also above cwnd_prior.
+        prior = np.inf if rules.params.get("profile") == "linux" else before
+        epoch = _Epoch(begin, after, prior)
         curves = [_curve(trace, rows, epoch, peak, c, beta) for peak in peaks]
         at = np.linspace(rows.start, rows.stop - 1, _POINTS).astype(int) - rows.start
         windows = cwnd[rows][at]
@@ -86,11 +91,11 @@ def _cubic(trace: Observed, rules: Rules) -> Iterator[Occasion]:
 
 
 class _Epoch(NamedTuple):
-    """The last loss before congestion avoidance, and the windows after and before it, in bytes."""
+    """The end of the last recovery before congestion avoidance, the window after it, and cwnd_prior, in bytes."""
 
     since: float
     after: float
-    before: float
+    prior: float
 
 
 def _curve(
@@ -101,15 +106,15 @@ def _curve(
     start, top = epoch.after / mss, max(peak, epoch.after) / mss
     k = np.cbrt((top - start) / c)
     times, rtts = trace.time[rows], trace.rtt[rows]
-    # The epoch begins a round trip after the last loss, and the window follows the target a round later.
-    elapsed = times - epoch.since - rtts
+    # The target is that of a round trip later, and the window reaches it a round trip later.
+    elapsed = times - epoch.since
     cubic = c * (elapsed - k) ** 3 + top
     alpha = 3 * (1 - beta) / (1 + beta)
     rounds = np.concatenate([[0.0], np.cumsum(np.diff(times) / rtts[1:])])
     rounds += max(float(elapsed[0] / rtts[0]), 0.0)
     reno = start + alpha * rounds
     # From cwnd_prior on, W_est grows as Reno's window does.
-    prior = epoch.before / mss
+    prior = epoch.prior / mss
     reno = np.minimum(reno, prior) + np.maximum(reno - prior, 0.0) / alpha
     larger: Values = np.maximum(np.maximum(cubic, reno), start) * mss
     return larger

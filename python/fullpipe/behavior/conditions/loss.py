@@ -50,7 +50,7 @@ def _end_of_slow_start(trace: Observed, rules: Rules) -> Iterator[Occasion]:
         cwnd, acked = _sampled(trace, "cwnd", times), _sampled(trace, "delivered", times)
         # A compliant sender has at most this threshold, and slow start below it, even after a timeout.
         threshold = beta * np.fmax.accumulate(cwnd)
-        judged = (times[:-1] >= event.begin + rtt) & (cwnd[:-1] > threshold[:-1])
+        judged = (times[:-1] >= trace.recovered(event.alone)) & (cwnd[:-1] > threshold[:-1])
         found = _fastest(cwnd, acked, judged, trace.segment)
         if found is None:
             continue

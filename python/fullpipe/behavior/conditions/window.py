@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,10 +18,12 @@ _APART = 4.0
 """Events that are closer than this number of RTTs are not judged: the window has not settled between them."""
 _LONGEST = 2.5
 """An event with losses over more RTTs than this is not judged: it may be several."""
+_AT_ONCE = 0.9
+"""Without a threshold, this is the most: losses a round trip after the first ones may be those of a second event."""
 _TIMEOUT = 2.5
 """A window of at most this number of segments after losses is that of a timeout, for which other rules hold."""
 _FALL = 0.9
-"""Two falls of the window to less than this share are those of two events."""
+"""A window of more than this share has not fallen."""
 _LEAST_WINDOW = 8.0
 """Smaller windows, in segments, need not fall by a tenth: the least window is two."""
 _OF_WINDOW, _OF_FLIGHT = 0.04, 0.1
@@ -41,16 +42,16 @@ def decreases(trace: Observed) -> Iterator[tuple[Event, float, float, bool]]:
     """
     of_window = trace.has("cwnd")
     values = trace.column("cwnd" if of_window else "inflight")
-    for last, event in pairwise(trace.losses):
+    every: list[Event | None] = [*trace.episodes, None]
+    for last, event, later in zip(every, every[1:], every[2:], strict=False):
+        if last is None or event is None:
+            return
         rtt = trace.at(trace.rtt, event.begin)
-        settled = event.begin - last.end > _APART * rtt
-        later = [each.begin for each in trace.losses if each.begin > event.end]
-        settled = settled and (not later or later[0] - event.end > _APART * rtt)
-        if (
-            not settled
-            or event.end - event.begin > _LONGEST * rtt
-            or trace.end < event.end + 3 * rtt
-        ):
+        apart = event.begin - last.end > _APART * rtt
+        if later:
+            apart = apart and later.begin - event.end > _APART * rtt
+        longest = _LONGEST if trace.has("ssthresh") and of_window else _AT_ONCE
+        if not apart or event.end - event.begin > longest * rtt or event.recovered > trace.end:
             continue
         rows = trace.rows(event.begin - max(rtt, 2 * trace.gap), event.begin)
         earlier = values[rows.start : event.first]
@@ -66,16 +67,17 @@ def _after(trace: Observed, event: Event, rtt: float) -> float:
     """Returns the window that remains: the threshold, else the window when the losses are repaired."""
     if trace.has("ssthresh") and trace.has("cwnd"):
         values = trace.column("ssthresh")
-        known = values[trace.rows(event.begin, event.end + 3 * rtt)]
+        known = values[trace.rows(event.begin, event.recovered)]
         known = known[np.isfinite(known)]
         if len(known):
             return float(known[-1]) if len(np.unique(known[1:])) <= 1 else float("nan")
+    values = trace.column("cwnd" if trace.has("cwnd") else "inflight")
+    during = values[trace.rows(event.begin, event.recovered)]
+    if not len(during) or during.min() <= _TIMEOUT * trace.segment:
+        return float("nan")
     if trace.has("cwnd"):
-        values = trace.column("cwnd")[trace.rows(event.begin - rtt / 4, event.end + rtt)]
-        falls = int(np.count_nonzero(values[1:] < _FALL * values[:-1]))
-        return float(values.min()) if falls < 2 else float("nan")
-    values = trace.column("inflight")
-    return float(np.median(values[trace.rows(event.end + 1.5 * rtt, event.end + 3 * rtt)]))
+        return trace.at(values, event.recovered)
+    return float(np.median(values[trace.rows(event.recovered, event.recovered + rtt)]))
 
 
 def _factor(trace: Observed, beta: float) -> Iterator[Occasion]:
@@ -86,9 +88,11 @@ def _factor(trace: Observed, beta: float) -> Iterator[Occasion]:
 
 def _response(trace: Observed, _: Rules) -> Iterator[Occasion]:
     cwnd = trace.column("cwnd")
-    for event in trace.losses:
+    for event in trace.episodes:
         rtt = trace.at(trace.rtt, event.begin)
-        end = event.begin + _LONGEST * rtt + 2 * trace.gap
+        # A sender that does not respond may lose so much that its recovery never ends: the first loss is enough.
+        first = trace.recovered(event.alone)
+        end = max(event.begin + _LONGEST * rtt, first) + 2 * trace.gap
         before = trace.before(cwnd, event.begin)
         if end > trace.end or not before > _LEAST_WINDOW * trace.segment:
             continue
@@ -164,7 +168,7 @@ CONDITIONS = (
     ),
     Condition(
         key="loss-response",
-        what="least window within two and a half round trips of losses / window before",
+        what="least window in the recovery from a loss / window before",
         unit="",
         rule="The window falls when a packet is lost",
         sections={"cubic": "RFC 9438 §4.6", "newreno": "RFC 5681 §3.1, equation 4"},

@@ -255,8 +255,7 @@ said.many = {
   states: (await page.locator("#states li").allTextContents()).at(-1),
 };
 await after(() => toml.fill(inline));
-await useIt.click();
-await page.locator("#own-problem", { hasText: "into the text" }).waitFor();
+await after(() => useIt.click());
 said.own.inline = [await page.locator("#own-problem").textContent(), await text()];
 
 await browser.close();

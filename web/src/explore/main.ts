@@ -102,6 +102,14 @@ function tellOwn(said: string): void {
   place("own-problem").textContent = said;
 }
 
+/** Says the doubts about the reader's class, with others, or that the scenario's text lacks it and no control can add it. */
+function tellDoubts(...others: string[]): void {
+  const name = ownName(own ?? "");
+  const unused = name && !tables(text, "flow") && !text.includes(quoted(name));
+  const hint = unused ? `write cc = "${name}" into the text: its flows are not tables` : "";
+  tellOwn([hint, ...warnings, ...others].filter(Boolean).join("\n"));
+}
+
 /** Takes the verdicts away: there is no run that they are about. */
 function unjudged(): void {
   document.querySelector("#results .verdicts")?.remove();
@@ -270,7 +278,6 @@ function withOwn(about: About): string {
   catalogue.algorithms = catalogue.algorithms.filter((each) => each.name !== name);
   catalogue.algorithms.push({ name, purpose, color: OWN, params: declared });
   warnings = about.warnings;
-  tellOwn(warnings.join("\n"));
   // It takes the place of an earlier class, or of the first flow's algorithm if no flow has it.
   const flows: string[] = [];
   for (let flow = 0; flow < tables(text, "flow"); flow++) {
@@ -319,8 +326,7 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
     place("version").textContent = answer.version;
     if (answer.own) renamed(withOwn(answer.own));
     else use(text);
-    if (answer.own && text.indexOf(quoted(answer.own.name)) < 0)
-      tellOwn(`write cc = "${answer.own.name}" into the text: its flows are not tables`);
+    if (answer.own) tellDoubts();
     return;
   }
   if (answer.kind === "alive") return;
@@ -367,7 +373,7 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
     const without = left.length ? `; left out, since their flows are not there: ${left.join(", ")}` : "";
     status.textContent = `${stopped}run and drawn in ${took} ms${without}`;
     place("hash").textContent = answer.stopped ? "none: the run was stopped" : answer.hash;
-    if (own !== null) tellOwn([...warnings, answer.warning].filter(Boolean).join("\n"));
+    if (own !== null) tellDoubts(answer.warning);
     problem.textContent = answer.warning && `warning: ${answer.warning}`;
     results(shown, answer.metrics);
     lesson?.judged(accepted, judge(described, answer.metrics));

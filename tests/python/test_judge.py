@@ -137,11 +137,10 @@ def test_a_correct_sender_is_never_called_wrong(algorithm: str, tmp_path: Path) 
         if seed % QLOG_EACH == 0:
             run.qlog(tmp_path / f"{seed}.qlog")
             traces["qlog"] = open_trace(tmp_path / f"{seed}.qlog").observed
-        if not algorithm.startswith("bbr"):
-            traces["stateless"] = _without(traces["run"])
-            traces["no threshold"] = _without(traces["run"], "ssthresh")
-            traces["capture"] = _without(traces["run"], "ssthresh", "cwnd", "pacing_rate")
-            traces["no flight"] = _without(traces["run"], "inflight")
+        traces["stateless"] = _without(traces["run"])
+        traces["no threshold"] = _without(traces["run"], "ssthresh")
+        traces["capture"] = _without(traces["run"], "ssthresh", "cwnd", "pacing_rate")
+        traces["no flight"] = _without(traces["run"], "inflight")
         for form, trace in traces.items():
             found = judge(trace, Rules(algorithm, {}))
             missed = _missed({each.condition.key: each for each in found})

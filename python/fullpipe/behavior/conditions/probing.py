@@ -31,13 +31,16 @@ def probe_rtts(trace: Observed, rules: Rules) -> list[Stay]:
     """Returns the stays in ProbeRTT; without states, the dips of the data in flight to its level.
 
     Raises:
-        LacksError: When the trace has neither.
+        LacksError: When the trace has neither, or its dips can be others.
     """
     if trace.changes:
         return trace.stays("probertt")
     inflight = trace.column("inflight")
-    level = _level(trace, rules, trace.most_bandwidth * trace.least_rtt / 8)
-    low = np.concatenate([[False], inflight <= level + 2 * trace.segment, [False]])
+    one = trace.most_bandwidth * trace.least_rtt / 8
+    level = _level(trace, rules, one) + 2 * trace.segment
+    if level[-1] >= one[-1]:
+        raise LacksError("the trace has no states, and a BDP that is no more than ProbeRTT leaves")
+    low = np.concatenate([[False], inflight <= level, [False]])
     edges = np.flatnonzero(np.diff(low.astype(int)))
     shortest = _SHORTEST * rules.number("probe_rtt_duration")
     # Before, Drain and the end of the recovery from Startup's losses are dips, too.
@@ -62,32 +65,39 @@ def _comes(trace: Observed, rules: Rules) -> Iterator[Occasion]:
     times, rtts = trace.samples("rtt")
     if len(times) < 2 or float(np.quantile(np.diff(times), 0.9)) > 0.5 * float(rtts.min()):
         raise LacksError("the trace has less than two RTT samples in a round trip")
-    interval = rules.number("probe_rtt_interval")
+    interval, lasts = rules.number("probe_rtt_interval"), rules.number("probe_rtt_duration")
+    if not trace.changes and float(np.quantile(rtts, 0.9)) > lasts:
+        raise LacksError("the trace has no states, and at this RTT no dip of the data in flight")
     equal = rules.has("probe_rtt_renewed_by_equal") and rules.flag("probe_rtt_renewed_by_equal")
     stays = [*probe_rtts(trace, rules), None]
-    begin, low = float(times[0]), float("inf")
+    begin, low, unsure = float(times[0]), float("inf"), 0.0
     for stay in stays:
         end = stay.begin if stay else trace.end
         waiting = (times >= begin) & (times < end)
         found = _Period(times[waiting], rtts[waiting], begin, low, equal)
-        waits = list(_waits(found, interval, trace))
+        waits = list(_waits(found, interval, trace, unsure))
         yield from waits
         if stay is None:
             return
+        # A dip is longer than ProbeRTT, before it or behind it.
+        beyond = 0.0 if trace.changes else max(stay.end - stay.begin - lasts, 0.0)
         if not waits:
             latest = float(found.renewed[-1])
-            slack = _slack(trace, stay.begin)
+            slack = _slack(trace, stay.begin) + unsure + beyond
             waited = stay.begin - latest
+            # A lower RTT between two rows may have made the last one seen no lower: only the period is sure.
+            least = interval - slack - (latest - begin)
+            if not trace.changes and waited < least:
+                continue  # another dip, after a loss or a pause
             yield Occasion(
                 stay.begin,
                 waited,
-                # A lower RTT between two rows may have made the last one seen no lower: only the period is sure.
-                (interval - slack - (latest - begin), interval + slack),
+                (least, interval + slack),
                 f"ProbeRTT came {waited:.2f} s after min_rtt's last sample, {latest:.2f} s, "
                 f"instead of {interval:g} s",
             )
         inside = rtts[(times >= stay.begin) & (times <= stay.end)]
-        begin, low = stay.end, float(inside.min()) if len(inside) else float("inf")
+        begin, low, unsure = stay.end, float(inside.min()) if len(inside) else float("inf"), beyond
 
 
 def _slack(trace: Observed, time: float) -> float:
@@ -112,11 +122,11 @@ class _Period:
         return np.concatenate([[self.begin], self.times[lower]])
 
 
-def _waits(period: _Period, interval: float, trace: Observed) -> Iterator[Occasion]:
+def _waits(period: _Period, interval: float, trace: Observed, unsure: float) -> Iterator[Occasion]:
     """Yields the intervals without a lower RTT, and without the ProbeRTT that is then due."""
     end = float(period.times[-1]) if len(period.times) else period.begin
     for stamp, until in pairwise([*period.renewed.tolist(), end]):
-        slack = _slack(trace, stamp + interval)
+        slack = _slack(trace, stamp + interval) + unsure
         if until - stamp > interval + slack:
             yield Occasion(
                 stamp + interval,

@@ -48,6 +48,8 @@ let at = -1;
 let waited = 0;
 /** Doubts about the reader's class before any run of it. */
 let warnings: string[] = [];
+/** The text into which the reader's class could not be put. */
+let unplaced: string | null = null;
 /** Whether the scenario is a control's, and the conditions that were left out of it. */
 let [leaves, left] = [false, [] as string[]];
 let [playing, last] = [false, 0];
@@ -102,11 +104,9 @@ function tellOwn(said: string): void {
   place("own-problem").textContent = said;
 }
 
-/** Says the doubts about the reader's class, with others, or that the scenario's text lacks it and no control can add it. */
+/** Says the doubts about the reader's class, with others, or that it could not be put into the scenario. */
 function tellDoubts(...others: string[]): void {
-  const name = ownName(own ?? "");
-  const unused = name && !tables(text, "flow") && !text.includes(quoted(name));
-  const hint = unused ? `write cc = "${name}" into the text: its flows are not tables` : "";
+  const hint = text === unplaced ? `write cc = "${ownName(own ?? "")}" into the text: its flows are not tables` : "";
   tellOwn([hint, ...warnings, ...others].filter(Boolean).join("\n"));
 }
 
@@ -326,6 +326,7 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
     place("version").textContent = answer.version;
     if (answer.own) renamed(withOwn(answer.own));
     else use(text);
+    unplaced = answer.own && !text.includes(quoted(answer.own.name)) ? text : null;
     if (answer.own) tellDoubts();
     return;
   }

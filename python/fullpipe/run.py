@@ -180,17 +180,10 @@ def unjudged(
     scenario: ScenarioLike,
     *,
     cc: Algorithm | None = None,
-    rate: Setting | None = None,
-    rtt: Setting | None = None,
-    buffer: Setting | None = None,
-    queue: Setting | None = None,
-    loss: Setting | None = None,
-    profile: str | None = None,
-    duration: Setting | None = None,
     set: Mapping[str, Setting] | None = None,  # noqa: A002
     seed: int | None = None,
     controllers: Controllers | None = None,
-    **overrides: Setting,
+    **options: Setting | None,
 ) -> _core.Scenario:
     """Like :func:`load`, without the check of a runner, which a run makes itself.
 
@@ -199,16 +192,6 @@ def unjudged(
         TypeError: When a scenario can't have such a value.
         OSError: When the file can't be read.
     """
-    options = {
-        "rate": rate,
-        "rtt": rtt,
-        "buffer": buffer,
-        "queue": queue,
-        "loss": loss,
-        "profile": profile,
-        "duration": duration,
-        **overrides,
-    }
     changed = any(each is not None for each in (cc, seed, *options.values())) or set or controllers
     if isinstance(scenario, _core.Scenario) and not changed:
         return scenario

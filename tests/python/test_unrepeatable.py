@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -158,7 +157,6 @@ def test_a_sweep_keeps_no_results_that_do_not_repeat(fullpipe: Fullpipe, tmp_pat
     assert again.returncode == 2, "the same command does not take them from there"
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_a_static_variable_of_a_library_is_an_error(fullpipe: Fullpipe, tmp_path: Path) -> None:
     (tmp_path / "base.toml").write_text(SCENARIO.replace("unrepeatable_mine:Mine", "cubic"))
     (tmp_path / "counts.c").write_text(

@@ -225,6 +225,34 @@ fn the_send_buffer_limits_a_long_fat_path() {
     assert_eq!(unlimited.limited_by["send_buffer"], 0.0);
 }
 
+/// A burst that the window keeps small waits, with room in the window: the sender is limited by the
+/// window nevertheless, and the window grows.
+#[test]
+fn bursts_do_not_keep_a_window_from_growing() {
+    let path = ["50mbit", "20ms", "8bdp", "12s"];
+    let mut full = 0;
+    for name in Registry::default().names() {
+        let figures = |tso: &str| {
+            let keys = format!("cc = \"{name}\"\ntso = \"{tso}\"\n");
+            let flow = bulk(path, &keys).summary.flows.remove(0);
+            (flow.goodput_bps, flow.queue_delay_s.mean.unwrap_or(0.0))
+        };
+        let (goodput, queue) = figures("off");
+        let (with, longer) = figures("on");
+        if name == "ledbat" {
+            // ALLOWED_INCREASE is one segment beyond the data in flight, which a burst exceeds.
+            assert!(with < 0.5 * goodput, "its page says so");
+            continue;
+        }
+        assert!(with >= 0.97 * goodput, "{name}: {with}, {goodput} without");
+        if queue > 0.02 {
+            full += 1;
+            assert!(longer > 0.9 * queue, "{name}: {longer}, {queue} without");
+        }
+    }
+    assert!(full > 5, "algorithms that fill the buffer");
+}
+
 #[test]
 fn parts_that_do_not_act_change_nothing() {
     let path = ["50mbit", "20ms", "1bdp", "3s"];

@@ -122,7 +122,12 @@ impl<C: Controller> Sender<C> {
                         self.send_burst(now, segments, written, observer, emit);
                         segments
                     }
-                    Burst::Defer { cwnd_limited } => return (Limit::Cwnd, cwnd_limited),
+                    Burst::Defer { cwnd_limited } => {
+                        if cwnd_limited {
+                            self.cwnd_limited_until = self.next;
+                        }
+                        return (Limit::Cwnd, cwnd_limited);
+                    }
                 },
             };
             *left -= sent;

@@ -558,7 +558,22 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
             "reno",
         ),
         (SENDS, TAKES, Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()),
+        # One packet: no connection lives long enough to be listed.
+        (
+            SENDS.replace("1_000_000", "100").replace(
+                "while True",
+                "listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b'reno')\nwhile True",
+            ),
+            TAKES,
+            "reno",
+        ),
         (DATAGRAMS, LISTENS, "UDP"),
+        # A server of HTTP/3 often listens for TCP, too.
+        (
+            DATAGRAMS.replace("as own:", "as own, socket.create_server(('', int(sys.argv[1]))):"),
+            LISTENS,
+            "UDP",
+        ),
     ],
 )
 def test_the_algorithm_of_a_program_is_the_one_that_the_kernel_used(

@@ -14,11 +14,15 @@ const ERROR: u16 = 2;
 /// INET_DIAG_INFO and INET_DIAG_CONG: `struct tcp_info`, and the name of the congestion control.
 const INFO: u16 = 2;
 const CONG: u16 = 4;
-/// All states but TIME_WAIT (6), in which a socket has no congestion control, and LISTEN (10).
-const STATES: u32 = 0xfff & !(1 << 6) & !(1 << 10);
-/// `struct nlmsghdr` and `struct inet_diag_msg`, bytes; the latter has the port at its fourth byte.
+/// All states but TIME_WAIT (6), in which a socket has no congestion control.
+const STATES: u32 = 0xfff & !(1 << 6);
+/// TCP_LISTEN.
+const LISTEN: u8 = 10;
+/// `struct nlmsghdr` and `struct inet_diag_msg`, bytes; the latter has the state at its second
+/// byte and the port at its fifth.
 const HEADER: usize = 16;
 const MESSAGE: usize = 72;
+const STATE: usize = HEADER + 1;
 const PORT: usize = HEADER + 4;
 /// `tcpi_bytes_acked`.
 const ACKED: usize = 120;
@@ -27,8 +31,9 @@ const ACKED: usize = 120;
 #[derive(Debug)]
 pub(crate) struct Connections(OwnedFd);
 
-/// The data of a connection that were acknowledged, and its congestion control.
-type Found = (u64, String);
+/// The data of a connection that were acknowledged, 0 of a socket that listens, and its congestion
+/// control.
+pub(crate) type Found = (u64, String);
 
 impl Connections {
     /// Opens those of this thread's network namespace.
@@ -38,8 +43,9 @@ impl Connections {
         socket(AddressFamily::Netlink, SockType::Raw, flags, protocol).map(Connections)
     }
 
-    /// Returns the congestion control of the connection of a port that has sent most data; `None` if
-    /// none has, or the kernel can't tell.
+    /// Returns the congestion control of the connection of a port that has sent most data; while none
+    /// has, that of the socket that listens, which new connections inherit; `None` if there is
+    /// neither, or the kernel can't tell.
     pub(crate) fn algorithm_at(&self, port: u16) -> Option<Found> {
         let mut found = None;
         // A server that listens for both families has IPv4's connections in that of IPv6.
@@ -53,7 +59,7 @@ impl Connections {
                 }
             }
         }
-        found.filter(|(acked, _)| *acked > 0)
+        found
     }
 }
 
@@ -82,6 +88,7 @@ fn read(mut datagram: &[u8], port: u16, found: &mut Option<Found>) -> bool {
         let message = &datagram[..length.min(datagram.len())];
         if half(message, PORT).map(u16::from_be) == Some(port)
             && let Some(one) = connection(message)
+            && (one.0 > 0 || message[STATE] == LISTEN)
             && found.as_ref().is_none_or(|(acked, _)| *acked < one.0)
         {
             *found = Some(one);
@@ -139,11 +146,11 @@ mod tests {
         let mut client = TcpStream::connect(address).expect("it listens");
         let (mut server, _) = listener.accept().expect("a client");
         let connections = Connections::open().expect("every user may ask");
-        assert_eq!(
-            connections.algorithm_at(address.port()),
-            None,
-            "nothing sent"
-        );
+        let inherited = Some((0, default.trim().to_owned()));
+        assert_eq!(connections.algorithm_at(address.port()), inherited);
+        drop(listener);
+        let nothing_sent = connections.algorithm_at(address.port());
+        assert_eq!(nothing_sent, None);
         server.write_all(&[0; 1000]).expect("connected");
         client.read_exact(&mut [0; 1000]).expect("sent");
         let (acked, name) = connections

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use self::child::{Child, Line, Role};
 use crate::confine::Confinement;
-use crate::diagnostics::Connections;
+use crate::diagnostics::{Connections, Found};
 use crate::{Bed, Clock, End, SandboxError, sandbox};
 
 /// The programs of one flow.
@@ -50,7 +50,8 @@ pub(crate) struct Outcome {
     pub(crate) flow: u32,
     /// Whether the client has ended with success.
     pub(crate) complete: bool,
-    /// The kernel's congestion control of the server's connection that sent most; `None` if none did.
+    /// The kernel's congestion control of the server's connection that sent most; if each was too
+    /// short to be seen, the one that they inherited. `None` if the kernel can't tell.
     pub(crate) algorithm: Option<String>,
 }
 
@@ -80,8 +81,10 @@ struct Pair {
     client: Line,
     running: Option<Child>,
     complete: bool,
-    /// The data that the largest of the server's connections has sent, and its congestion control.
-    sent: Option<(u64, String)>,
+    /// Whether a route chose the congestion control of the server's connections.
+    routed: bool,
+    /// That of the largest of them, or of the server's socket.
+    found: Option<Found>,
 }
 
 /// Starts the servers, and waits until each listens at its flow's port.
@@ -122,7 +125,8 @@ pub(super) fn serve(
             client,
             running: None,
             complete: false,
-            sent: None,
+            routed: program.cc.is_some(),
+            found: None,
         });
     }
     let connections = bed.near.enter().and_then(|()| Connections::open()).ok();
@@ -227,7 +231,7 @@ fn follow(
         let over = now >= duration;
         for pair in pairs.iter_mut() {
             if let Some(connections) = connections {
-                pair.look(connections, step);
+                pair.look(connections, now, step);
             }
             pair.step(now, over)?;
         }
@@ -245,20 +249,22 @@ impl Pair {
         Outcome {
             flow: self.flow,
             complete: self.complete,
-            algorithm: self.sent.as_ref().map(|(_, name)| name.clone()),
+            algorithm: self.found.as_ref().map(|(_, name)| name.clone()),
         }
     }
 
-    /// Looks at the server's connections, while its client runs.
-    fn look(&mut self, connections: &Connections, step: u32) {
-        let is_due = self.sent.is_none() || step.is_multiple_of(LOOKS);
-        if self.running.is_none() || self.complete || !is_due {
+    /// Looks at the server's socket and connections from the client's start on, while it runs.
+    fn look(&mut self, connections: &Connections, now: Span, step: u32) {
+        let most = self.found.as_ref().map_or(0, |(acked, _)| *acked);
+        let is_due = most == 0 || step.is_multiple_of(LOOKS);
+        if now < self.start || self.complete || !is_due {
             return;
         }
-        if let Some(found) = connections.algorithm_at(self.port)
-            && self.sent.as_ref().is_none_or(|(most, _)| *most <= found.0)
-        {
-            self.sent = Some(found);
+        // Connections inherit from a route rather than from the socket that listens.
+        let found = connections.algorithm_at(self.port);
+        let found = found.filter(|(acked, _)| *acked > 0 || !self.routed);
+        if let Some(found) = found.filter(|(acked, _)| most <= *acked) {
+            self.found = Some(found);
         }
     }
 

@@ -212,7 +212,7 @@ pub fn reconstruct(
         let spec = &scenario.flows[*flow as usize];
         let used = facts.programs.iter().find(|program| program.flow == *flow);
         let used = used.and_then(|program| program.algorithm.as_deref());
-        flows[*flow as usize].cc = program::algorithm(spec, used, watched.is_udp());
+        flows[*flow as usize].cc = program::algorithm(spec, used, watched);
     }
     if let (Some(recorder), Some(interval)) = (&mut recorder, interval) {
         for (flow, watched) in &programs {

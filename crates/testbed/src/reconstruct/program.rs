@@ -138,8 +138,11 @@ pub(super) fn programs(
 
 /// Returns the congestion control of a program's flow for its metrics: the kernel's that its
 /// connections used, with the recipe if the scenario's `cc` names it. A program over UDP has one of
-/// its own: that which the recipe was asked for, else it is not known.
-pub(super) fn algorithm(spec: &FlowSpec, used: Option<&str>, is_udp: bool) -> String {
+/// its own, even if its server listens for TCP, too: that which the recipe was asked for, else it is
+/// not known.
+pub(super) fn algorithm(spec: &FlowSpec, kernels: Option<&str>, watched: &Watched) -> String {
+    let used = kernels.filter(|_| !watched.tcp.is_empty());
+    let is_udp = watched.is_udp();
     let asked = match spec.params.get("cc") {
         Some(ParamValue::Word(word)) => Some(word.as_str()),
         _ => None,

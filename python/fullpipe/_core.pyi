@@ -67,6 +67,7 @@ __all__ = [
     "kernel_bpf",
     "kernel_place",
     "levels",
+    "limits",
     "link",
     "load_plugin",
     "load_policy",
@@ -151,7 +152,9 @@ class Algorithm(TypedDict):
     """An algorithm as described by its descriptor.
 
     `recovery` is the owner of the window during recovery, "sender" for an algorithm of the receiver;
-    `needs` names the required signals; `marks` is whether it responds to CE marks by default.
+    `needs` names the required signals; `marks` is whether it responds to CE marks by default. `color` is the index of
+    its color in charts, None for an algorithm that is not built in; `ssthresh` whether the slow-start threshold binds
+    it; `background` whether it yields to other traffic.
     """
 
     name: str
@@ -162,6 +165,18 @@ class Algorithm(TypedDict):
     recovery: Literal["prr", "own", "sender"]
     needs: list[str]
     marks: bool
+    color: int | None
+    ssthresh: bool
+    background: bool
+
+@type_check_only
+class Limit(TypedDict):
+    """A limit of a flow's sending: its short name, itself as the object of a sentence, and its condition."""
+
+    name: str
+    short: str
+    words: str
+    condition: str
 
 @type_check_only
 class QueueOption(TypedDict):
@@ -1521,6 +1536,9 @@ def scenario_keys() -> list[Key]:
 
 def schema() -> str:
     """Returns the JSON schema of a scenario, as text."""
+
+def limits() -> list[Limit]:
+    """Returns the limits of a flow, in the order in which they are tested."""
 
 def trace_columns() -> list[TraceColumn]:
     """Returns the columns of a trace's tables, in the order of `docs/reference/metrics.md`."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 State = Literal["ok", "missing", "unknown"]
 
-_BETWEEN_NAMESPACES = {"kernel": "", "quic": "only over the loopback: "}
-"""Runners whose path joins two network namespaces by TUN devices, with words for what goes without them."""
 _PROC = Path("/proc/sys/net")
 _WANTED = ("cubic", "reno", "bbr", "dctcp")
 """Algorithms of the kernel that have a counterpart in fullpipe to compare with."""
@@ -67,10 +65,11 @@ def runners() -> list[Finding]:
 def _runner(runner: Runner) -> Finding:
     if why := runner.missing():
         return Finding(runner.name, "missing", why.problem, why.fix, why.root)
-    if runner.name in _BETWEEN_NAMESPACES:
+    without: str | None = getattr(runner, "namespaces", None)
+    if without is not None:
         for each in (_namespaces(), _tun()):
             if each.state == "missing":
-                found = f"{_BETWEEN_NAMESPACES[runner.name]}{each.what}: {each.found}"
+                found = f"{without}{each.what}: {each.found}"
                 return Finding(runner.name, "missing", found, each.fix, each.root)
     return Finding(runner.name, "ok", runner.about)
 

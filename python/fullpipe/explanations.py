@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Field,
         Impairment,
         Key,
+        Limit,
         Metric,
         Param,
         Part,
@@ -41,20 +42,6 @@ if TYPE_CHECKING:
 
 class UnknownNameError(LookupError):
     """Nothing has the name; the text has the fix."""
-
-
-LIMITS = {
-    "handshake": "no SYN-ACK has arrived yet",
-    "application": "nothing is to be retransmitted, and everything that the application has written was sent",
-    "send_buffer": "nothing is to be retransmitted, and everything in a full send buffer was sent: only with "
-    "`send_buffer`",
-    "receive_window": "nothing is to be retransmitted, and the next segment would exceed the peer's window",
-    "recovery": "inflight + the next segment > window, in fast recovery or after a timeout",
-    "cwnd": "inflight + the next segment > window, otherwise",
-    "pacing": "the window has room, and the pacer permits no packet yet",
-    "host": "more could be sent, but the CPU was busy or had not woken up: only with a host",
-}
-"""The condition of each limit of a flow, in the order in which they are tested."""
 
 
 def explain(name: str) -> Iterator[RenderableType]:
@@ -140,7 +127,7 @@ def _explanations(keys: dict[str, Key]) -> list[dict[str, Callable[[], Iterator[
             if "." in name and name.partition(".")[0] in metrics
         },
         {name: partial(_column, name, those) for name, those in columns.items()},
-        {name: partial(_limit, name) for name in LIMITS},
+        {each["name"]: partial(_limit, each) for each in _core.limits()},
         {"limits": _limits},
     ]
 
@@ -172,11 +159,12 @@ def _column(name: str, columns: Sequence[TraceColumn]) -> Iterator[RenderableTyp
         )
 
 
-def _limit(name: str) -> Iterator[RenderableType]:
-    yield _title(f"{name}, limit of a flow", f"it holds if {LIMITS[name]}.")
+def _limit(limit: Limit) -> Iterator[RenderableType]:
+    yield _title(f"{limit['name']}, limit of a flow", f"it holds if {limit['condition']}.")
+    order = ", ".join(each["name"] for each in _core.limits())
     yield _indent(
         Text(
-            f"Values of limited_by; tested in this order: {', '.join(LIMITS)}. docs/reference/metrics.md",
+            f"Values of limited_by; tested in this order: {order}. docs/reference/metrics.md",
             style="dim",
         )
     )
@@ -188,8 +176,8 @@ def _limits() -> Iterator[RenderableType]:
         "Causes for which a flow sends nothing more now, in the order in which they are tested.",
     )
     grid = _grid(wide=1)
-    for name, condition in LIMITS.items():
-        grid.add_row(Text(name, style="bold"), Text(condition))
+    for limit in _core.limits():
+        grid.add_row(Text(limit["name"], style="bold"), Text(limit["condition"]))
     yield _indent(grid)
 
 

@@ -60,7 +60,6 @@ KINDS = {
 }
 """Further kinds, which it does not list."""
 
-_BACKGROUND = {"ledbat", "ledbat++", "rledbat"}
 _MARKING = {"dualpi2", "step_ecn"}
 # Enough colors for the lines of a picture; the file is a third of its size with all colors.
 _COLORS = 128
@@ -224,13 +223,14 @@ def _picture(done: Run) -> tuple[bytes, tuple[int, int]]:
 def _group(used: dict[str, list[str]]) -> str:
     """Returns the heading for a scenario: that of its most unusual element."""
     queues, algorithms = set(used["Queues"]), set(used["Algorithms"])
+    background = {each["name"] for each in _core.algorithms() if each["background"]}
     plain = {"unlimited", "unresponsive", "with a trained policy"}
     rules = {
         "Paths by name": bool(used["Profiles"]),
         "Several links": "one bottleneck" not in used["Topologies"],
         "Hosts that take time": "on a host" in used["Flows"],
         "Marks: data centers and L4S": bool(queues & _MARKING),
-        "Background transfers": bool(algorithms & _BACKGROUND),
+        "Background transfers": bool(algorithms & background),
         "Queues": queues != {"pfifo"},
         "Impairments": bool(used["Impairments"]),
         "Applications": not set(used["Flows"]) <= plain,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -27,6 +28,8 @@ ScenarioLike: TypeAlias = (
 )
 """A scenario as a path, text, packaged name, mapping, list of algorithms, or loaded one."""
 
+_OF_LINUX = {"reno": "newreno", "bbr": "bbr1"}
+"""Linux' names of algorithms that have another one here."""
 _OF_MAPPING = "<dict>"
 _FORMS = "a path, a text, the name of a packaged scenario, a dict, or algorithms as a list"
 _SHOWN = 40
@@ -124,6 +127,23 @@ def short_name(algorithm: str) -> str:
     if is_policy(algorithm):
         return Path(algorithm.removeprefix(POLICY)).stem
     return algorithm.rpartition(":")[2]
+
+
+def declared(algorithm: str) -> _core.Algorithm | None:
+    """Returns the declaration of a built-in algorithm by its name, that of a variant, or Linux'; None for another.
+
+    >>> [declared(name)["name"] for name in ("cubic-linux", "program:iperf3:bbr", "mine:BBR3")]
+    ['cubic', 'bbr1', 'bbr3']
+    """
+    known = _built_in()
+    own = algorithm.split(":")[-1].lower()
+    names = (algorithm, own, own.split("-")[0].rstrip("+"), _OF_LINUX.get(own, own))
+    return next((known[name] for name in names if name in known), None)
+
+
+@cache
+def _built_in() -> dict[str, _core.Algorithm]:
+    return {each["name"]: each for each in _core.algorithms() if each["color"] is not None}
 
 
 def _read(scenario: ScenarioLike) -> tuple[str, str, dict[str, type]]:

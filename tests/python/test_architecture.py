@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fullpipe
-from fullpipe import commands
+from fullpipe import _core, commands, runners
 from fullpipe.commands import attack, fleet, kernel, workload
 
 if TYPE_CHECKING:
@@ -127,6 +127,49 @@ def _imports(file: Path) -> Iterator[tuple[int, str]]:
             if package == "fullpipe":
                 package = inner.partition(".")[0]
                 yield node.lineno, package if package in LAYER else "__init__"
+
+
+# Lists of algorithms or runners that are no facts about them: a choice of ours, or data of a study. A fact stands in
+# `crates/cc/src/registry.rs`, or on the runner.
+CHOSEN = {
+    "commands/new.py": "the algorithms of a first scenario",
+    "evaluation/suite.py": "the baselines of a suite that names none",
+    "identify/recipe.py": "the classes of the trained model",
+    "reproduce/fleet/published.py": "the arms of a published comparison",
+    "validate/drawn/draw.py": "the kernel's algorithms that are drawn",
+    "fleet/compare/checks.py": "how hosts name BBR's versions",
+    "runners/uml.py": "the algorithms that the kernel is built with",
+    "doctor.py": "the kernel's algorithms worth a word",
+    "given.py": "Linux' names",
+    # Rules of specifications, each with the algorithms that it is about.
+    "behavior/conditions/declare.py": "rules",
+    "behavior/conditions/growth.py": "rules",
+    "behavior/conditions/loss.py": "rules",
+    "behavior/conditions/window.py": "rules",
+}
+
+
+def test_no_list_names_algorithms_or_runners() -> None:
+    known = {each["name"] for each in _core.algorithms()} - {"none"}
+    names = known | set(runners.names()) | {"bbr", "reno"}
+    found = {}
+    for file in sorted(ROOT.rglob("*.py")):
+        place = str(file.relative_to(ROOT))
+        if place.startswith("runners/_"):
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Dict(keys=items) | ast.List(elts=items) | ast.Set(elts=items):
+                    pass
+                case ast.Tuple(elts=items):
+                    pass
+                case _:
+                    continue
+            listed = [each.value for each in items if isinstance(each, ast.Constant)]
+            if len(names & {each for each in listed if isinstance(each, str)}) > 1:
+                found[place] = f"{place}:{node.lineno}"
+    assert set(found) - set(CHOSEN) == set(), found
+    assert set(CHOSEN) - set(found) == set(), "no longer a list: take it out"
 
 
 @pytest.mark.parametrize("package", [commands, attack, fleet, kernel, workload])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fullpipe
-from fullpipe import _core
+from fullpipe import _core, given
 from fullpipe.view import colors, plot, states
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def test_flows_of_one_algorithm_differ(tmp_path: Path) -> None:
     assert len({color for color, _ in drawn.values()}) == 4
 
 
-_LIMITS = ("cwnd", "pacing", "receive_window", "send_buffer", "application", "host", "handshake")
+_LIMITS = [each["name"] for each in _core.limits()]
 _ALPHA = 0.85  # of a bar
 
 
@@ -122,6 +122,6 @@ def test_states_of_each_algorithm_differ_from_each_other_and_from_the_paper(
 def test_every_algorithm_has_a_declared_color_and_other_names_keep_theirs() -> None:
     # Without the policies that other tests have loaded.
     names = [each["name"] for each in _core.algorithms() if ":" not in each["name"]]
-    assert not [name for name in names if not colors.is_declared(name)]
+    assert not [name for name in names if given.declared(name) is None]
     assert colors.color_of("my.module:Mine") == colors.color_of("my.module:Mine")
     assert colors.color_of("kernel:cubic") == colors.color_of("cubic")

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullpipe import _core, pages
-from fullpipe.explanations import LIMITS, UnknownNameError, explain, known
-from fullpipe.report.why import LIMIT_WORDS
+from fullpipe.explanations import UnknownNameError, explain, known
 from terminals import on_a_terminal
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def test_every_key_metric_column_and_limit_is_explained() -> None:
         *(each["key"] for each in _core.scenario_keys()),
         *(each["name"] for each in _core.metrics()),
         *(each["name"] for each in _core.trace_columns()),
-        *LIMIT_WORDS,
+        *(each["name"] for each in _core.limits()),
     }
     assert names <= set(known())
     for name in known():
@@ -55,8 +54,7 @@ def test_the_limits_are_those_of_the_page() -> None:
     table = page.partition("## Limits of a flow")[2].partition("## ")[0]
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
     plain = {name: re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text) for name, text in rows}
-    assert plain == LIMITS
-    assert set(LIMITS) == set(LIMIT_WORDS)
+    assert plain == {each["name"]: each["condition"] for each in _core.limits()}
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import fullpipe
+from fullpipe import _core
 from fullpipe.report import Form, why, write_report
 from fullpipe.report.build import build
 from fullpipe.report.model import Timeline
@@ -72,7 +73,7 @@ def test_every_sentence_is_of_a_known_kind_and_true(name: str) -> None:
 
 
 def _held(sentence: str, run: fullpipe.Run, _: Mapping[str, pl.DataFrame]) -> None:
-    words = {text: limit for limit, text in why.LIMIT_WORDS.items()}
+    words = {each["words"]: each["name"] for each in _core.limits()}
     words |= {text.replace("its ", "their "): limit for text, limit in words.items()}
     for clause in sentence.rstrip(".").split("; "):
         if re.fullmatch(r"\d+ more", clause):

@@ -34,6 +34,6 @@ pub use descriptor::{
 pub use fault::Fault;
 pub use fullpipe_units::{EcnCodepoint, ParamValue};
 pub use receiver::{AckSchedule, Arrival, ReceiverController, ReceiverDecision};
-pub use registry::{AnyController, Registry};
+pub use registry::{AnyController, Registry, Shown, shown};
 pub use shared::{Group, Shared};
 pub use signals::{Marks, Signals};

@@ -50,26 +50,73 @@ pub enum AnyController {
     User(Box<dyn Controller>),
 }
 
+/// A built-in algorithm in charts and lists.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown {
+    /// Index of its color.
+    pub color: u8,
+    /// Whether the slow-start threshold binds it; else a value is that of its last startup.
+    pub ssthresh: bool,
+    /// Whether it yields to other traffic.
+    pub background: bool,
+}
+
+impl Shown {
+    const fn new(color: u8) -> Shown {
+        Shown {
+            color,
+            ssthresh: true,
+            background: false,
+        }
+    }
+
+    const fn unbound(self) -> Shown {
+        Shown {
+            ssthresh: false,
+            ..self
+        }
+    }
+
+    const fn background(self) -> Shown {
+        Shown {
+            background: true,
+            ..self
+        }
+    }
+}
+
+/// Returns what charts and lists show of a built-in algorithm.
+pub fn shown(name: &str) -> Option<Shown> {
+    let senders = BUILT_IN.iter().map(|(known, shown)| (known.name, shown));
+    let receivers = RECEIVERS.iter().map(|(known, shown)| (known.name, shown));
+    let found = senders.chain(receivers).find(|(known, _)| *known == name);
+    found.map(|(_, shown)| *shown)
+}
+
 /// The built-in algorithms of the sender.
-static BUILT_IN: &[&Descriptor] = &[
-    &bbr::BBR1,
-    &bbr::BBR2,
-    &bbr::BBR3,
-    &bbr::PICOQUIC_2024_09,
-    &bbr::PICOQUIC_2024_10,
-    &c4::DESCRIPTOR,
-    &copa::DESCRIPTOR,
-    &cubic::DESCRIPTOR,
-    &dctcp::DESCRIPTOR,
-    &ledbat::DESCRIPTOR,
-    &ledbatpp::DESCRIPTOR,
-    &lia::DESCRIPTOR,
-    &newreno::DESCRIPTOR,
-    &prague::DESCRIPTOR,
-    &scream::DESCRIPTOR,
-    &swift::DESCRIPTOR,
-    &vivace::DESCRIPTOR,
+static BUILT_IN: &[(&Descriptor, Shown)] = &[
+    (&bbr::BBR1, Shown::new(5).unbound()),
+    (&bbr::BBR2, Shown::new(6).unbound()),
+    (&bbr::BBR3, Shown::new(1).unbound()),
+    (&bbr::PICOQUIC_2024_09, Shown::new(1).unbound()),
+    (&bbr::PICOQUIC_2024_10, Shown::new(1).unbound()),
+    (&c4::DESCRIPTOR, Shown::new(2).unbound()),
+    (&copa::DESCRIPTOR, Shown::new(4).unbound()),
+    (&cubic::DESCRIPTOR, Shown::new(0)),
+    (&dctcp::DESCRIPTOR, Shown::new(3)),
+    (&ledbat::DESCRIPTOR, Shown::new(4).background()),
+    (&ledbatpp::DESCRIPTOR, Shown::new(4).background()),
+    (&lia::DESCRIPTOR, Shown::new(2)),
+    (&newreno::DESCRIPTOR, Shown::new(2)),
+    (&prague::DESCRIPTOR, Shown::new(3)),
+    (&scream::DESCRIPTOR, Shown::new(3).unbound()),
+    (&swift::DESCRIPTOR, Shown::new(4).unbound()),
+    (&vivace::DESCRIPTOR, Shown::new(2).unbound()),
 ];
+
+/// The built-in algorithms of the receiver.
+static RECEIVERS: &[(&ReceiverDescriptor, Shown)] =
+    &[(&rledbat::DESCRIPTOR, Shown::new(4).background())];
 
 macro_rules! forward {
     ($self:ident, $c:ident => $call:expr) => {
@@ -161,9 +208,6 @@ impl Controller for AnyController {
     }
 }
 
-/// The built-in algorithms of the receiver.
-static RECEIVERS: &[&ReceiverDescriptor] = &[&rledbat::DESCRIPTOR];
-
 /// The algorithms that a scenario may name: built-in ones and the user's.
 #[derive(Clone, Debug)]
 pub struct Registry {
@@ -174,8 +218,8 @@ pub struct Registry {
 impl Default for Registry {
     fn default() -> Registry {
         Registry {
-            senders: BUILT_IN.to_vec(),
-            receivers: RECEIVERS.to_vec(),
+            senders: BUILT_IN.iter().map(|(known, _)| *known).collect(),
+            receivers: RECEIVERS.iter().map(|(known, _)| *known).collect(),
         }
     }
 }

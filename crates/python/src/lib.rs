@@ -41,7 +41,8 @@ mod _core {
     use crate::capture::{CaptureRun, capture, capture_head};
     #[pymodule_export]
     use crate::catalogue::{
-        algorithms, impairments, metrics, profiles, queues, scenario_keys, schema, trace_columns,
+        algorithms, impairments, limits, metrics, profiles, queues, scenario_keys, schema,
+        trace_columns,
     };
     #[pymodule_export]
     use crate::conformance::{conformance_case, conformance_cases};

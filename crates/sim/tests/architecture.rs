@@ -98,6 +98,7 @@ const ALLOWED: [(&str, &[&str]); 25] = [
             "path",
             "cc",
             "trace",
+            "tcp",
             "setup",
             "sim",
             "conformance",

@@ -368,24 +368,13 @@ fn host() -> impl Strategy<Value = String> {
 }
 
 fn flow() -> impl Strategy<Value = String> {
-    let algorithm = prop_oneof![
-        Just("cubic"),
-        Just("bbr1"),
-        Just("bbr3"),
-        Just("newreno"),
-        Just("ledbat"),
-        Just("ledbat++"),
-        Just("rledbat"),
-        Just("dctcp"),
-        Just("prague"),
-        Just("copa"),
-        Just("scream"),
-        Just("swift"),
-        Just("vivace"),
-        Just("c4"),
-        Just("lia\"\ngroup = \"phone"),
-        Just("cubic\"\necn = \"ect0\"\necn_feedback = \"classic")
-    ];
+    let name = |name: &str| match name {
+        "lia" => "lia\"\ngroup = \"phone".to_owned(),
+        _ => name.to_owned(),
+    };
+    let mut names: Vec<_> = Registry::default().names().into_iter().map(name).collect();
+    names.push("cubic\"\necn = \"ect0\"\necn_feedback = \"classic".to_owned());
+    let algorithm = proptest::sample::select(names);
     let options = prop_oneof![
         Just(""),
         Just("bytes = \"300kB\"\n"),

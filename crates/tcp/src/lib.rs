@@ -34,7 +34,7 @@ pub use datagram::{
 };
 pub use ecn::EcnFeedback;
 pub use host::{Costs, Cpu, WakeUp};
-pub use limit::{LIMITS, Limit, LimitClock};
+pub use limit::{LIMIT_ROWS, LIMITS, Limit, LimitClock, LimitRow};
 pub use pacer::{Pacer, Pacing};
 pub use prr::Prr;
 pub use rate::{Flight, rate_sample};

@@ -36,6 +36,79 @@ pub const LIMITS: [&str; 8] = [
     "host",
 ];
 
+/// A limit in words.
+#[derive(Clone, Copy, Debug)]
+pub struct LimitRow {
+    /// The limit.
+    pub limit: Limit,
+    /// A short name, for a column.
+    pub short: &'static str,
+    /// The limit as the object of a sentence: "held by its congestion window".
+    pub words: &'static str,
+    /// The condition under which it holds, if none before it does.
+    pub condition: &'static str,
+}
+
+impl LimitRow {
+    /// Returns its name in metrics and traces.
+    pub fn name(&self) -> &'static str {
+        LIMITS[self.limit as usize]
+    }
+}
+
+/// The limits, in the order in which they are tested.
+pub const LIMIT_ROWS: [LimitRow; LIMITS.len()] = [
+    LimitRow {
+        limit: Limit::Handshake,
+        short: "handshake",
+        words: "the handshake",
+        condition: "no SYN-ACK has arrived yet",
+    },
+    LimitRow {
+        limit: Limit::Application,
+        short: "app",
+        words: "its application",
+        condition: "nothing is to be retransmitted, and everything that the application has written was sent",
+    },
+    LimitRow {
+        limit: Limit::SendBuffer,
+        short: "sndbuf",
+        words: "its send buffer",
+        condition: "nothing is to be retransmitted, and everything in a full send buffer was sent: only with \
+                    `send_buffer`",
+    },
+    LimitRow {
+        limit: Limit::ReceiveWindow,
+        short: "rwnd",
+        words: "the receive window",
+        condition: "nothing is to be retransmitted, and the next segment would exceed the peer's window",
+    },
+    LimitRow {
+        limit: Limit::Recovery,
+        short: "recovery",
+        words: "loss recovery",
+        condition: "inflight + the next segment > window, in fast recovery or after a timeout",
+    },
+    LimitRow {
+        limit: Limit::Cwnd,
+        short: "cwnd",
+        words: "its congestion window",
+        condition: "inflight + the next segment > window, otherwise",
+    },
+    LimitRow {
+        limit: Limit::Pacing,
+        short: "pacing",
+        words: "pacing",
+        condition: "the window has room, and the pacer permits no packet yet",
+    },
+    LimitRow {
+        limit: Limit::Host,
+        short: "host",
+        words: "its host",
+        condition: "more could be sent, but the CPU was busy or had not woken up: only with a host",
+    },
+];
+
 /// Total time during which each limit applied.
 #[derive(Clone, Debug)]
 pub struct LimitClock {

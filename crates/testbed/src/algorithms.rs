@@ -100,6 +100,11 @@ const BPF_PACES: [&str; 4] = ["bbr2", "bbr3", "copa", "prague"];
 /// Profile of parameters that the BPF versions follow.
 const BPF_PROFILE: (&str, &str) = ("profile", "linux");
 
+/// Returns whether an algorithm has a BPF version.
+pub(crate) fn has_bpf(cc: &str) -> bool {
+    WITH_BPF.contains(&cc)
+}
+
 /// Returns the name that fullpipe's own version of an algorithm has in the kernel.
 pub fn bpf_name(cc: &str) -> String {
     format!("{BPF}{}", cc.replace('+', "p"))

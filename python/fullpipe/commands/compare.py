@@ -23,7 +23,7 @@ from fullpipe.commands.options import (
     setting,
 )
 from fullpipe.errors import fail, user_errors
-from fullpipe.runners import chosen
+from fullpipe.runners import chosen, has
 from fullpipe.stats.compare import ADVISED, LEAST_PAIRS
 
 
@@ -110,7 +110,7 @@ def command(
                 compare_stored(algorithms, asked, as_json=as_json)
                 return
             runners = chosen(on)
-            loopback = [runner.name for runner in runners] == ["quic"]
+            loopback = all(has(runner.name, "loopback") for runner in runners)
             planned = plan(
                 algorithms_of(algorithms), settings, repeat, seed, size=size, loopback=loopback
             )

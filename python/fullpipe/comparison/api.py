@@ -10,7 +10,7 @@ from fullpipe.given import name_of
 from fullpipe.kept import Kept
 from fullpipe.path_options import keyed
 from fullpipe.progress import Counter
-from fullpipe.runners import SIMULATOR, chosen
+from fullpipe.runners import SIMULATOR, chosen, has
 from fullpipe.sweeps.dataset import Sweep
 from fullpipe.sweeps.execute import Execution
 from fullpipe.toml import as_set
@@ -96,7 +96,7 @@ def compare(
     classes: dict[str, type] = dict(controllers or {})
     names = [name_of(each, classes) for each in algorithms]
     runners = chosen(on)
-    loopback = [runner.name for runner in runners] == ["quic"]
+    loopback = all(has(runner.name, "loopback") for runner in runners)
     settings = {**keyed(options), **(set or {})}
     pairs = [(key, as_set(value)) for key, value in settings.items()]
     planned = plan(names, pairs, repeat, seed, size=bytes, loopback=loopback, controllers=classes)

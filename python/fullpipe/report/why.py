@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from fullpipe import _core
 from fullpipe.report.panels.time import in_words
 from fullpipe.report.panels.tracks import states_in_order
 from fullpipe.report.why_words import (
@@ -27,6 +28,7 @@ from fullpipe.report.why_words import (
     whose,
 )
 from fullpipe.results.total import total_of
+from fullpipe.runners import has
 from fullpipe.stats import fairness
 from fullpipe.stats.words import digits
 from fullpipe.view.table import rate_text
@@ -52,19 +54,8 @@ _MOST_LIMITS = 3
 # Constants that order the sentences that have no ratio: above a queue of one RTT, below one of seven.
 _ANSWERS, _LIMITS = 3.0, 2.0
 
-LIMIT_WORDS = {
-    "cwnd": "its congestion window",
-    "pacing": "pacing",
-    "receive_window": "the receive window",
-    "send_buffer": "its send buffer",
-    "application": "its application",
-    "host": "its host",
-    "handshake": "the handshake",
-    "recovery": "loss recovery",
-}
 _MEASURED_WORDS = {"application": "an empty send queue"}
 """The words of what a kernel's samples show: they do not show why its sender has written no more."""
-_KERNELS = ("kernel", "uml", "uml-emulator")
 # States in which a flow sends less, or more, than in its steady state.
 _STATES = {
     *("startup", "slow_start", "css", "drain", "probe_rtt", "recovery", "slowdown"),
@@ -151,7 +142,7 @@ def window_note(several: Mapping[str, Metrics]) -> str:
     told = [f"{listed(names)} {span}" if len(spans) > 1 else span for span, names in spans.items()]
     text = capitalized(told[0]) if len(told) == 1 else f"Times: {'; '.join(told)}"
     note = f"{text}, unless other times are given."
-    measured = [name for name, each in several.items() if each["runner"] in _KERNELS]
+    measured = [name for name, each in several.items() if has(each["runner"], "samples")]
     if measured:
         whose = f" of {listed(measured)}" if len(several) > 1 else ""
         note += f" The limits{whose} come from the kernel's clocks and samples, not from each event as in a simulation."
@@ -181,7 +172,9 @@ def _some(metrics: Metrics) -> list[_Some]:
 
 def _held(some: Sequence[_Some], runner: str) -> Iterator[Claim]:
     """Yields the limits of each flow; flows that one and the same limit held share a clause."""
-    words = LIMIT_WORDS | (_MEASURED_WORDS if runner in _KERNELS else {})
+    words = {each["name"]: each["words"] for each in _core.limits()}
+    if has(runner, "samples"):
+        words |= _MEASURED_WORDS
     held: dict[object, list[tuple[_Some, list[tuple[str, float]]]]] = {}
     for one in some:
         limits = _limits(one)
@@ -211,7 +204,8 @@ def _limits(one: _Some) -> list[tuple[str, float]]:
     if not those:
         return []
     shares = {
-        limit: fmean(each["limited_by"].get(limit, 0.0) for each in those) for limit in LIMIT_WORDS
+        name: fmean(each["limited_by"].get(name, 0.0) for each in those)
+        for name in (limit["name"] for limit in _core.limits())
     }
     named = [(limit, share) for limit, share in shares.items() if share >= HELD]
     return sorted(named, key=lambda each: -each[1])[:_MOST_LIMITS]

@@ -24,6 +24,7 @@ from fullpipe.results.files import RUNNERS, fresh_file
 from fullpipe.results.kept import read_json, read_measured, read_parquet, read_text
 from fullpipe.results.sums import is_there
 from fullpipe.results.words import first_comment
+from fullpipe.runners import has
 
 if TYPE_CHECKING:
     import os
@@ -41,9 +42,6 @@ COUNTS = ("sent", "retransmits", "loss_fraction", "drops", "marks")
 
 _SLICE = 20_000
 """Number of rows whose text is in memory at once."""
-
-_MODELLED = ("sim", "quic", "quic-virtual")
-"""Runners with fullpipe's own controllers, which have the scenario's parameters."""
 
 
 class QlogError(UserError):
@@ -256,7 +254,7 @@ def _about(source: QlogRun) -> dict[str, Any]:
 
 
 def _trace(source: QlogRun, name: str | None) -> dict[str, Any]:
-    protocol = "QUIC" if source.runner.startswith("quic") else "TCP"
+    protocol = "QUIC" if has(source.runner, "quic") else "TCP"
     return {
         **({"title": name} if name else {}),
         "description": "a packet_sent stands for all data sent since the previous one",
@@ -387,7 +385,7 @@ def _parameters(source: QlogRun, flows: list[FlowMetrics]) -> pl.DataFrame:
     settings = dict(zip(names, each, strict=True)) if source.resolved else {}
     said = []
     for flow in flows:
-        own = settings[flow["name"]] if source.runner in _MODELLED else {}
+        own = settings[flow["name"]] if has(source.runner, "own_controllers") else {}
         params, mss = own.get("params", {}), quantity(str(own.get("mss", "")))
         values = {
             "congestion_control": flow["cc"],

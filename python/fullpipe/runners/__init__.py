@@ -11,7 +11,7 @@ import re
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
 from fullpipe.controllers import is_imported
 from fullpipe.errors import RunnerError, refusal
@@ -67,7 +67,18 @@ class Missing(NamedTuple):
 
 
 class Runner(Protocol):
-    """Something that runs scenarios."""
+    """Something that runs scenarios.
+
+    A runner of the package may also have, each true or absent:
+
+    - `packets`: it records single packets.
+    - `own_controllers`: its flows run fullpipe's algorithms, which have the scenario's parameters.
+    - `samples`: limits and windows come from a kernel's clocks and samples of its state.
+    - `loopback`: a comparison without a path runs over the machine's loopback.
+    - `quic`: its flows are QUIC's.
+
+    `namespaces`, if it is there, are words for what goes without two network namespaces and TUN devices between them.
+    """
 
     @property
     def name(self) -> str:
@@ -136,6 +147,11 @@ def refuse(runner: Runner, scenario: Scenario, trace: str) -> None:
             problem = "neither a level nor an interval"
             raise refusal(problem, fix, key="trace", value=trace, place=f'trace = "{trace}"')
     runner.refuse(scenario, trace)
+
+
+def has(name: str, what: Literal["own_controllers", "samples", "loopback", "quic"]) -> bool:
+    """Whether a runner of the package has this trait; false for another name, as that of a user's runner."""
+    return name in names() and bool(getattr(_named(name), what, False))
 
 
 def option(name: str) -> list[str]:

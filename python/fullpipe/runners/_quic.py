@@ -33,10 +33,13 @@ class Quic:
         real_time: Whether it uses the machine's clock.
     """
 
+    own_controllers = quic = True
+
     def __init__(self, name: str, about: str, *, real_time: bool) -> None:
         self.name = name
         self.about = about
-        self.real_time = real_time
+        self.real_time = self.loopback = real_time
+        self.namespaces = "only over the loopback: " if real_time else None
 
     def missing(self) -> Missing | None:
         """Returns the reason if the program has not been built."""

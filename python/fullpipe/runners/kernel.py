@@ -28,6 +28,8 @@ class Kernel:
     name = "kernel"
     about = "this machine's TCP, and any programs, in real time, behind the same path"
     real_time = True
+    samples = True
+    namespaces = ""
 
     def missing(self) -> Missing | None:
         """Returns the reason without Linux or TUN devices; a run tries the other requirements and reports a fix."""

@@ -19,7 +19,7 @@ class Simulator:
     about = "the simulator: virtual time, bit for bit the same for the same scenario and seed"
     real_time = False
     packets = True
-    """Whether it records single packets."""
+    own_controllers = True
 
     def missing(self) -> None:
         """Returns None: the simulator always works."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
+from fullpipe.given import declared
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -20,28 +22,12 @@ DROPS, MARKS = "#A50026", "#6A3D9A"
 DASHES = ((), (8, 4), (2, 3), (10, 3, 2, 3), (14, 4), (5, 2), (3, 6))
 """Dash pattern of each line: lengths of dashes and gaps."""
 
-_OF_ALGORITHMS = {
-    "cubic": 0,
-    "bbr1": 5,
-    "bbr2": 6,
-    "bbr3": 1,
-    "newreno": 2,
-    "reno": 2,
-    "lia": 2,
-    "prague": 3,
-    "dctcp": 3,
-    "scream": 3,
-    "copa": 4,
-    "ledbat": 4,
-    "rledbat": 4,
-    "swift": 4,
-    "vivace": 2,
-    "c4": 2,
+_OTHERS = {
     "none": 6,
     "all flows": 6,  # what belongs to a run as a whole
     "unknown": 3,  # of a measurement: neither CUBIC nor BBR, which it may be compared with
 }
-"""Index of each algorithm's color, so that it is the same in every picture."""
+"""Indices of the colors of lines without an algorithm; algorithms declare theirs."""
 
 _WIDEST, _THINNEST = 1.8, 0.9
 """Widths of the first and of the last of several lines, as parts of the usual one."""
@@ -71,19 +57,11 @@ class Style(NamedTuple):
 
 def color_of(algorithm: str) -> int:
     """Returns the index of an algorithm's color: a variant has that of its algorithm, any other name a fixed one."""
-    name = _declared(algorithm)
-    return crc32(algorithm.encode()) % 6 if name is None else _OF_ALGORITHMS[name]
-
-
-def is_declared(algorithm: str) -> bool:
-    """Returns whether an algorithm, or that whose variant it is, has a color of its own."""
-    return _declared(algorithm) is not None
-
-
-def _declared(algorithm: str) -> str | None:
-    own = algorithm.split(":")[-1].lower()
-    names = (algorithm, own, own.split("-")[0].rstrip("+"))
-    return next((name for name in names if name in _OF_ALGORITHMS), None)
+    if algorithm in _OTHERS:
+        return _OTHERS[algorithm]
+    known = declared(algorithm)
+    color = known["color"] if known else None
+    return crc32(algorithm.encode()) % 6 if color is None else color
 
 
 def looks(algorithms: Sequence[str]) -> list[Look]:

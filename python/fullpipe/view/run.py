@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from fullpipe import _core
 from fullpipe.metrics import decade_text
 from fullpipe.origin import ALGORITHMS, shown
 from fullpipe.programs.used import differences, names
+from fullpipe.runners import has
 from fullpipe.view.path import path_line
 from fullpipe.view.table import (
     NONE,
@@ -37,9 +39,6 @@ if TYPE_CHECKING:
 _MOST_FLOWS = 20
 _LEAST_SHARE = 0.005
 _LEAST_SECOND = 0.1
-_KERNELS = ("kernel", "uml", "uml-emulator")
-# Short names of limits, for a column.
-_SHORT = {"receive_window": "rwnd", "send_buffer": "sndbuf", "application": "app"}
 
 
 def show_in_notebook(run: RunData, console: Console) -> None:
@@ -63,7 +62,7 @@ def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float | No
             )
     for difference in _other_algorithms(runs):
         console.print(f"warning: {difference}", style="yellow", markup=False, soft_wrap=True)
-    if any(run.runner in _KERNELS for run in runs):
+    if any(has(run.runner, "samples") for run in runs):
         console.print(
             "limited by: measured by a kernel's own clocks and samples of its state",
             style="dim",
@@ -451,9 +450,10 @@ def _last(table: Table) -> None:
 
 def _limits(shares: dict[str, float], most: int) -> str:
     """Returns the most frequent limits, with their shares of the time in percent; a second one from 10 % on."""
+    short = {each["name"]: each["short"] for each in _core.limits()}
     largest = sorted(shares, key=lambda limit: -shares[limit])[:most]
     known = [
-        f"{_SHORT.get(name, name)} {shares[name] * 100:.0f}"
+        f"{short.get(name, name)} {shares[name] * 100:.0f}"
         for name in largest
         if shares[name] >= (_LEAST_SHARE if name == largest[0] else _LEAST_SECOND)
     ]

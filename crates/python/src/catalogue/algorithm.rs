@@ -15,6 +15,9 @@ pub(crate) struct Algorithm {
     recovery: &'static str,
     needs: Vec<&'static str>,
     marks: bool,
+    color: Option<u8>,
+    ssthresh: bool,
+    background: bool,
 }
 
 #[derive(IntoPyObject)]
@@ -50,6 +53,7 @@ struct Field {
 
 impl<Build> From<&'static fullpipe_cc::Descriptor<Build>> for Algorithm {
     fn from(descriptor: &'static fullpipe_cc::Descriptor<Build>) -> Algorithm {
+        let shown = fullpipe_cc::shown(descriptor.name);
         Algorithm {
             name: descriptor.name,
             purpose: descriptor.purpose,
@@ -83,6 +87,9 @@ impl<Build> From<&'static fullpipe_cc::Descriptor<Build>> for Algorithm {
             },
             needs: descriptor.needs.missing_from(Signals::NONE),
             marks: (descriptor.marks)(&Config::defaults(descriptor)) == Marks::Answered,
+            color: shown.map(|shown| shown.color),
+            ssthresh: shown.is_none_or(|shown| shown.ssthresh),
+            background: shown.is_some_and(|shown| shown.background),
         }
     }
 }

@@ -43,6 +43,14 @@ pub(crate) struct TraceColumn {
 }
 
 #[derive(IntoPyObject)]
+pub(crate) struct Limit {
+    name: &'static str,
+    short: &'static str,
+    words: &'static str,
+    condition: &'static str,
+}
+
+#[derive(IntoPyObject)]
 pub(crate) struct Key {
     key: String,
     kind: String,
@@ -139,6 +147,20 @@ pub(crate) fn trace_columns() -> Vec<TraceColumn> {
             name: column.name,
             unit: column.unit,
             meaning: column.says,
+        })
+        .collect()
+}
+
+/// Returns the limits of a flow, in the order in which they are tested.
+#[pyfunction]
+pub(crate) fn limits() -> Vec<Limit> {
+    let limits = fullpipe_tcp::LIMIT_ROWS.iter();
+    limits
+        .map(|row| Limit {
+            name: row.name(),
+            short: row.short,
+            words: row.words,
+            condition: row.condition,
         })
         .collect()
 }

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from fullpipe import _core
+from fullpipe.given import declared
 from fullpipe.report.model import Column, Source, Span, Stay, Track
 from fullpipe.report.panels import packets
 from fullpipe.results import read_parquet
@@ -54,8 +55,6 @@ _TITLES = {
     "jain": ("Jain's index per second", ""),
     **packets.TITLES,
 }
-_WITHOUT_SSTHRESH = ("bbr", "c4", "copa", "scream", "swift", "vivace")
-"""Algorithms, by the begin of their names, that are not bound to ssthresh: a value is that of their last startup."""
 _NOT_TRACKS = {"time", "flow", "link", "workload", "acked", "queue_bytes", "limited_by"}
 
 
@@ -122,8 +121,8 @@ def _flow(name: str, algorithm: str, tables: Mapping[str, pl.DataFrame]) -> Sour
             scaled = _values(rows, each) * column(each).factor * (8 if each == "delivered" else 1)
             if np.isfinite(scaled).any():
                 tracks[each] = Track(time, scaled)
-    if algorithm.startswith(_WITHOUT_SSTHRESH):
-        tracks.pop("ssthresh", None)
+    if (of := declared(algorithm)) and not of["ssthresh"]:
+        tracks.pop("ssthresh", None)  # A value is that of its last startup.
     tracks |= dict(packets.packet_tracks(name, tables))
     if "min_rtt" in tracks and (capacity := _capacity(tables, time)) is not None:
         tracks["bdp"] = Track(time, _values(rows, "min_rtt") * capacity / 8 * column("bdp").factor)

@@ -9,7 +9,9 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from fullpipe import _core
 from fullpipe.results import suited_interval
+from fullpipe.view.states import colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,25 +25,6 @@ if TYPE_CHECKING:
 
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _GREY = "#666666"
-_STATES = {
-    "startup": "#CC79A7",
-    "drain": "#000000",
-    "probe_bw_down": "#0072B2",
-    "probe_bw_cruise": "#9bd3ef",
-    "probe_bw_refill": "#009E73",
-    "probe_bw_up": "#E69F00",
-    "probe_rtt": "#D55E00",
-}
-_LIMITS = {
-    "host": "#666666",
-    "pacing": "#E69F00",
-    "cwnd": "#0072B2",
-    "recovery": "#D55E00",
-    "receive_window": "#CC79A7",
-    "send_buffer": "#009E73",
-    "application": "#dddddd",
-    "handshake": "#000000",
-}
 _HIGHEST_GBPS = 5.5  # a run with a higher rate gets a longer axis
 _LONGEST_US = 1600
 _RTT_TICKS = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
@@ -146,12 +129,27 @@ def rate_rtt_state(picture: Picture, samples: Samples, runner: Runner) -> Figure
         right[0].set_title(
             f"{point.name}: {_NEAR_S * 1e3:.0f} ms of this run", loc="left", fontsize="medium"
         )
-    states, limits = _patches(_STATES, seen), _patches(_LIMITS, seen)
+    states, limits = _patches(_state_colors(), seen), _patches(_limit_colors(), seen)
     figure.legend(handles=states, loc="outside lower left", title="state", ncols=4, frameon=False)
     figure.legend(
         handles=limits, loc="outside lower right", title="limited by", ncols=4, frameon=False
     )
     return figure
+
+
+def _state_colors() -> dict[str, str]:
+    states = {
+        label
+        for each in _core.algorithms()
+        for field in each["fields"]
+        if field["name"] == "state"
+        for label in field["labels"]
+    }
+    return colors(sorted(states))
+
+
+def _limit_colors() -> dict[str, str]:
+    return colors([each["name"] for each in _core.limits()])
 
 
 def _patches(colors: dict[str, str], seen: set[str]) -> list[Patch]:
@@ -190,7 +188,7 @@ def _over_time(panels: list[Axes], run: Run, part: _Part) -> set[str]:
     names = rows[states[0]].cast(pl.String).to_numpy() if states else np.full(len(rows), "")
     changes = np.append(0, np.flatnonzero(names[1:] != names[:-1]) + 1)
     lengths = np.diff(time[changes], append=time[-1])
-    for name, color in _STATES.items():
+    for name, color in _state_colors().items():
         there = names[changes] == name
         panels[3].broken_barh(
             list(zip(time[changes][there], lengths[there], strict=True)), (0, 1), color=color, lw=0
@@ -214,11 +212,11 @@ def _limits_over_time(
     """Draws the share of time for which each limit held the sender, by bin; returns the limits seen."""
     words = rows["limited_by"].cast(pl.String).to_numpy()
     lasted = np.diff(time, prepend=time[0])
-    so_far = {name: np.cumsum(np.where(words == name, lasted, 0.0)) for name in _LIMITS}
+    so_far = {name: np.cumsum(np.where(words == name, lasted, 0.0)) for name in _limit_colors()}
     held = {name: np.diff(np.interp(bins, time, each)) for name, each in so_far.items()}
     total = np.maximum(sum(held.values()), np.finfo(float).tiny)
     shares = [np.append(each / total, 0.0) for each in held.values()]
-    panel.stackplot(bins, shares, colors=list(_LIMITS.values()), step="post", linewidth=0)
+    panel.stackplot(bins, shares, colors=list(_limit_colors().values()), step="post", linewidth=0)
     panel.set_ylim(0, 1)
     panel.set_yticks([0, 1])
     panel.set_ylabel("limited\nby")

@@ -8,7 +8,7 @@ use fullpipe_units::Span;
 
 use super::{Ends, auto_tuning, send_tuning};
 use crate::algorithms::{
-    LINUX, is_bpf, kernel_equivalent, kernel_name, offered_name, paces, refused_parameter,
+    LINUX, has_bpf, is_bpf, kernel_equivalent, kernel_name, offered_name, paces, refused_parameter,
 };
 
 /// Refuses a setting that a run of `scenario` can't have; the error names its key.
@@ -133,11 +133,11 @@ fn algorithm(
             }
         };
         let other = match name {
-            "bbr2" | "bbr3" if *runner == crate::kernel::NAME => {
+            _ if has_bpf(name) && *runner == crate::kernel::NAME => {
                 "or run it on sim; fullpipe's version for the kernel is built by make kernel"
                     .to_owned()
             }
-            "bbr2" | "bbr3" => {
+            _ if has_bpf(name) => {
                 "or run it on sim, or on kernel, which loads fullpipe's version".to_owned()
             }
             _ if LINUX.contains(&name) => {

@@ -8,7 +8,7 @@ READY := .venv/.ready
 READY_RUST := .venv/.ready-rust
 READY_DEV := .venv/.ready-dev
 READY_ALL := .venv/.ready-all
-ENGINE := python/fullpipe/explore/assets/engine.wasm.gz
+ENGINE := python/fullpipe/wings/pages/explore/assets/engine.wasm.gz
 
 # Files from which the package is built.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(filter-out crates/quic/% crates/kernel/%,$(wildcard crates/*/Cargo.toml crates/*/profiles/*.toml crates/*/presets/*.toml) $(shell find crates/*/src -name '*.rs'))
@@ -48,7 +48,7 @@ gallery: setup ## write target/gallery.html: all scenarios with plots (half a mi
 OBSERVATORY := target/observatory
 
 observatory: setup $(ENGINE) ## write target/observatory/site: every algorithm on about 600 paths, 30 seeds each (half an hour; it resumes)
-	$(BIN)/python -m fullpipe.observatory $(OBSERVATORY)
+	$(BIN)/python -m fullpipe.wings.search.observatory $(OBSERVATORY)
 
 # The Python part is installed in place, so that changing it needs no new build. --inexact keeps the packages that other
 # targets installed.

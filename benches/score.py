@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from fullpipe.score import holdout, race
-from fullpipe.score.candidate import candidate
-from fullpipe.score.command import Asked, measured
-from fullpipe.score.suite import suite
+from fullpipe.wings.search.score import holdout, race
+from fullpipe.wings.search.score.candidate import candidate
+from fullpipe.wings.search.score.command import Asked, measured
+from fullpipe.wings.search.score.suite import suite
 
-GENERAL = Path(__file__).parents[1] / "python/fullpipe/score/suites/general.toml"
+GENERAL = Path(__file__).parents[1] / "python/fullpipe/wings/search/score/suites/general.toml"
 SETS = {
     "startup_pacing_gain": (1.5, 4),
     "up_pacing_gain": (1.05, 1.6),

@@ -28,8 +28,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
-from fullpipe.bpf import holder, machine
-from fullpipe.bpf.program import OBJECTS, objects, program
+from fullpipe.wings.bpf import holder, machine
+from fullpipe.wings.bpf.program import OBJECTS, objects, program
 from fullpipe.stats import interval
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from initramfs import copy, packed
 from kernel_qemu import CACHE
 
 from fullpipe import _core
-from fullpipe.bpf.program import ENDING, objects, program
+from fullpipe.wings.bpf.program import ENDING, objects, program
 from fullpipe.reproduce.measures import states
 from fullpipe.reproduce.published import load
 from fullpipe.reproduce.study import study

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from initramfs import copy, packed
 
-from fullpipe.bpf.program import ENDING, objects, program
+from fullpipe.wings.bpf.program import ENDING, objects, program
 
 CACHE = Path("target/kernel-qemu")
 _PATTERNS = {

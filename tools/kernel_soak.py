@@ -32,8 +32,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullpipe.bpf import holder, machine
-from fullpipe.bpf.program import Object, objects, program
+from fullpipe.wings.bpf import holder, machine
+from fullpipe.wings.bpf.program import Object, objects, program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

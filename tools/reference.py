@@ -16,7 +16,7 @@ import click
 from fullpipe import _core, commands, explanations
 from fullpipe.commands.listing import Group
 from fullpipe.path_options import PATH_OPTIONS
-from fullpipe.score import holdout, process, race, suite
+from fullpipe.wings.search.score import holdout, process, race, suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,8 +22,8 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from fullpipe.explore import DEFAULT, EngineError, explorer, runs_in_pages
-from fullpipe.gallery import GROUPS, Entry, entries, parts
+from fullpipe.wings.pages.explore import DEFAULT, EngineError, explorer, runs_in_pages
+from fullpipe.wings.pages.gallery import GROUPS, Entry, entries, parts
 
 ROOT = Path(__file__).parents[1]
 STAGE = ROOT / "target/docs"

@@ -6,7 +6,8 @@ import json
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from fullpipe import canned, explore, origin
+from fullpipe import canned, origin
+from fullpipe.wings.pages import explore
 from fullpipe import programs as recipes
 from fullpipe.programs.lines import is_outdated, version_of
 from fullpipe.results.words import first_comment

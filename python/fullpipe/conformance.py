@@ -134,7 +134,7 @@ def _tell_pages(cases: Sequence[ConformanceCase], out: Path | None, console: Con
     if out is None:
         console.print("--out DIR keeps the runs, for `fullpipe explore`", markup=False)
         return
-    from fullpipe.explore import outsiders
+    from fullpipe.wings.pages.explore import outsiders
 
     missed = [
         out / scene["name"] / "resolved.toml"

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from fullpipe import _core
 from fullpipe._core import __version__
 from fullpipe.batch.pool import cores
-from fullpipe.bpf.machine import needs
-from fullpipe.bpf.program import KernelError, objects
+from fullpipe.wings.bpf.machine import needs
+from fullpipe.wings.bpf.program import KernelError, objects
 from fullpipe.runners import every
 from fullpipe.view.table import short
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from fullpipe.explore.page import ENGINE
+from fullpipe.wings.pages.explore.page import ENGINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ def chromium() -> str | None:
 
 def built_engine() -> None:
     """Skips the test, which CI counts as a failure, if the simulator for pages is not built."""
-    assets = Path(str(files("fullpipe.explore"))) / "assets"
+    assets = Path(str(files("fullpipe.wings.pages.explore"))) / "assets"
     if not (assets / ENGINE).exists():
         pytest.skip("no engine for pages: `make wasm` builds it")
 

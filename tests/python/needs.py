@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 
-from fullpipe.runners import uml
+from fullpipe.wings.real.runners import uml
 
 UML = pytest.mark.skipif(
     uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"

@@ -12,7 +12,9 @@ import pytest
 
 import fullpipe
 from fullpipe import _core, commands, runners
-from fullpipe.commands import attack, fleet, kernel, workload
+from fullpipe.commands import fleet, workload
+from fullpipe.wings.search.commands import attack
+from fullpipe.wings.bpf.commands import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullpipe.attack.shrink import edits
-from fullpipe.attack.shrink.conditions import expanded, negated, renamed
-from fullpipe.attack.shrink.edits import Subject
-from fullpipe.attack.shrink.holds import Holds
-from fullpipe.attack.shrink.reduce import reduce
+from fullpipe.wings.search.attack.shrink import edits
+from fullpipe.wings.search.attack.shrink.conditions import expanded, negated, renamed
+from fullpipe.wings.search.attack.shrink.edits import Subject
+from fullpipe.wings.search.attack.shrink.holds import Holds
+from fullpipe.wings.search.attack.shrink.reduce import reduce
 from fullpipe.errors import UserError
 from fullpipe.toml import document
 

@@ -13,10 +13,10 @@ import pytest
 
 from fullpipe import canned
 from fullpipe._core import ScenarioError
-from fullpipe.loadtest import rpm
-from fullpipe.loadtest.measure import measure
-from fullpipe.loadtest.plan import PlanError, plan
-from fullpipe.loadtest.voice import mos, score
+from fullpipe.wings.real.loadtest import rpm
+from fullpipe.wings.real.loadtest.measure import measure
+from fullpipe.wings.real.loadtest.plan import PlanError, plan
+from fullpipe.wings.real.loadtest.voice import mos, score
 from fullpipe.run import Run
 from fullpipe.runners import runner
 from links import needed
@@ -551,7 +551,7 @@ def test_a_program_that_is_ended_has_ended_when_its_probes_have(tmp_path: Path) 
     for code in ("import time; time.sleep(60)", stays):
         words = ["near", "record.json", json.dumps(spec), sys.executable, "-c", code]
         done = subprocess.run(
-            [sys.executable, "-m", "fullpipe.loadtest.echo", *words],
+            [sys.executable, "-m", "fullpipe.wings.real.loadtest.echo", *words],
             cwd=tmp_path,
             capture_output=True,
             text=True,

@@ -13,7 +13,8 @@ import pytest
 import needs
 from depth import DEEP
 from fullpipe.errors import RunnerError
-from fullpipe.runners import _uml_boot, uml
+from fullpipe.wings.real.runners import _uml_boot
+from fullpipe.wings.real.runners import uml
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate.drawn import acks as windows
 from fullpipe.validate.drawn import command, factors, words

@@ -13,7 +13,7 @@ import polars
 import pytest
 
 from fullpipe import __version__, doctor
-from fullpipe.bpf import machine
+from fullpipe.wings.bpf import machine
 from fullpipe.commands import app
 from fullpipe.runners import names
 

@@ -17,14 +17,15 @@ import fullpipe
 import served
 from browser import WEB, browser, built_engine, observed
 from depth import DEEP
-from fullpipe import _core, explore, origin
+from fullpipe import _core, origin
+from fullpipe.wings.pages import explore
 from fullpipe._core import Scenario, ScenarioError
 from fullpipe.checks.judge import judged
-from fullpipe.explore.page import runs_in_pages
+from fullpipe.wings.pages.explore.page import runs_in_pages
 from fullpipe.results.rows import rows_of
 
 ROOT = Path(__file__).parents[2]
-ENGINE = Path(str(files("fullpipe.explore"))) / "assets" / "engine.wasm.gz"
+ENGINE = Path(str(files("fullpipe.wings.pages.explore"))) / "assets" / "engine.wasm.gz"
 INTERVAL = "10ms"
 MOST_BYTES = 1_400_000
 
@@ -387,7 +388,7 @@ def test_it_is_readable_in_the_dark_on_a_phone_and_by_ear(seen: dict[str, Any]) 
 def test_without_an_engine_the_command_names_the_one_that_builds_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("fullpipe.explore.page.ENGINE", "none.gz")
+    monkeypatch.setattr("fullpipe.wings.pages.explore.page.ENGINE", "none.gz")
     with pytest.raises(explore.EngineError, match="make wasm"):
         explore.explorer(explore.DEFAULT, "explore")
 

@@ -9,7 +9,7 @@ import pytest
 
 import fullpipe
 from browser import built_engine, observed
-from fullpipe import explore
+from fullpipe.wings.pages import explore
 from fullpipe.view import states
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from browser import built_engine, observed
-from fullpipe import explore
+from fullpipe.wings.pages import explore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 
 import fullpipe as api
 from browser import built_engine, observed
-from fullpipe import explore
+from fullpipe.wings.pages import explore
 from served import command
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import fullpipe
-from fullpipe import gallery
+from fullpipe.wings.pages import gallery
 
 if TYPE_CHECKING:
     from conftest import Fullpipe

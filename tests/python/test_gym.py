@@ -25,7 +25,7 @@ import fullpipe.gym
 import served
 from fullpipe.gym import Action, Declaration, Env, Layer, ParallelEnv, save_policy
 from fullpipe.gym import VectorEnv as Environments
-from fullpipe.runners._quic import Quic
+from fullpipe.wings.quic.runners._quic import Quic
 
 SHORT: dict[str, Any] = {"max_steps": 20}
 

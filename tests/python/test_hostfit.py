@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fullpipe import hostfit
+from fullpipe.wings.quic import hostfit
 
 CALL, ACK, SEND, RECEIVE = 3_000.0, 2_000.0, 1_000.0, 700.0
 

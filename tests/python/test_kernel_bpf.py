@@ -24,8 +24,8 @@ import pytest
 if sys.platform != "linux":
     pytest.skip("BPF needs Linux", allow_module_level=True)
 
-from fullpipe.bpf import machine, program
-from fullpipe.runners import _bpf
+from fullpipe.wings.bpf import machine, program
+from fullpipe.wings.bpf import needed as _bpf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,7 +15,7 @@ import pytest
 import needs
 import served
 from browser import chromium
-from fullpipe.runners import _uml_boot
+from fullpipe.wings.real.runners import _uml_boot
 from links import AS_USER, FAR, LINK, Linked, tool
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a link needs Linux")

@@ -20,7 +20,7 @@ import served
 from browser import WEB, browser, built_engine
 from fullpipe._core import Scenario
 from fullpipe.batch.spec import SweepSpec
-from fullpipe.observatory import plan
+from fullpipe.wings.search.observatory import plan
 from fullpipe.results.rows import rows_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ FAMILIES = ["alone", "with-another", "short"]
 
 def make(out: Path, *args: str) -> subprocess.CompletedProcess[str]:
     """Runs the program as the Makefile does."""
-    command = [sys.executable, "-m", "fullpipe.observatory", str(out), *args]
+    command = [sys.executable, "-m", "fullpipe.wings.search.observatory", str(out), *args]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -236,7 +236,7 @@ def test_damaged_values_are_an_error_and_made_again(made: Path, tmp_path: Path) 
 def test_ctrl_c_ends_it_with_a_line(made: Path, tmp_path: Path, seen: str) -> None:
     """It is interrupted before its first run, between runs, and while it writes the site."""
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "fullpipe.observatory", str(out), "--small"]
+    command = [sys.executable, "-m", "fullpipe.wings.search.observatory", str(out), "--small"]
     if seen.startswith("site"):
         shutil.copytree(made / "sweeps", out / "sweeps")
         command += ["--cc", ",".join(ALGORITHMS), "--family", ",".join(FAMILIES)]

@@ -28,7 +28,7 @@ from conftest import SCENARIO
 from fullpipe import toml
 from fullpipe.commands import options
 from fullpipe.errors import UserError
-from fullpipe.links.path import OptionError
+from fullpipe.wings.real.links.path import OptionError
 from fullpipe.path_options import PATH_OPTIONS
 from fullpipe.report.panels.drawn import PanelError
 from fullpipe.view.html import Page
@@ -332,12 +332,12 @@ import sys
 import fullpipe
 slow = {"polars", "matplotlib", "numpy", "rich", "scipy", "IPython"} & set(sys.modules)
 assert not slow, slow
-import fullpipe.links, fullpipe.links.run, fullpipe.run, fullpipe.sweeps.api, fullpipe.comparison.api
-import fullpipe.commands.link, fullpipe.commands.sweep, fullpipe.commands.run
+import fullpipe.wings.real.links, fullpipe.wings.real.links.run, fullpipe.run, fullpipe.sweeps.api, fullpipe.comparison.api
+import fullpipe.wings.real.commands.link, fullpipe.commands.sweep, fullpipe.commands.run
 for name in fullpipe.__all__:
     assert callable(getattr(fullpipe, name)) or name == "__version__", name
 from fullpipe import link, run
-assert link is fullpipe.link and link.__module__ == "fullpipe.links.api"
+assert link is fullpipe.link and link.__module__ == "fullpipe.wings.real.links.api"
 assert sorted(set(fullpipe.__all__) - set(dir(fullpipe))) == []
 """
     subprocess.run([sys.executable, "-c", code], check=True)

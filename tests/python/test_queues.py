@@ -10,7 +10,7 @@ import pytest
 
 import fullpipe as pipe
 from fullpipe import _core
-from fullpipe.links.path import path as link_path
+from fullpipe.wings.real.links.path import path as link_path
 from fullpipe.report.build import build
 from fullpipe.report.model import Source, Timeline
 from fullpipe.report.panels.declared import PANELS

@@ -15,7 +15,7 @@ import pytest
 import fullpipe
 import served
 from fullpipe.runners import runner
-from fullpipe.runners._quic import Quic
+from fullpipe.wings.quic.runners._quic import Quic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +58,7 @@ def scenario(tmp_path: Path) -> Path:
 
 
 def test_a_runner_that_is_not_built_says_what_builds_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fullpipe.runners._quic._program", lambda: None)
+    monkeypatch.setattr("fullpipe.wings.quic.runners._quic._program", lambda: None)
     missing = Quic("quic", "", real_time=True).missing()
     assert missing is not None
     assert "make quic" in missing.fix
@@ -305,7 +305,7 @@ def test_a_program_that_is_older_than_the_package_says_so(
     program = scenario.parent / "fullpipe-quic"
     program.write_text(f"#!/bin/sh\necho '{json.dumps(said)}' >&2\nexit 2\n")
     program.chmod(0o755)
-    monkeypatch.setattr("fullpipe.runners._quic._program", lambda: str(program))
+    monkeypatch.setattr("fullpipe.wings.quic.runners._quic._program", lambda: str(program))
     with pytest.raises(
         fullpipe.ScenarioError, match=r"a different version.*\n.*run make quic again"
     ):
@@ -330,7 +330,7 @@ def test_what_the_program_says_is_told_with_a_fix(
     program = scenario.parent / "fullpipe-quic"
     program.write_text(f"#!/bin/sh\ntest \"$1\" = check || {{ echo '{said}' >&2; exit 1; }}\n")
     program.chmod(0o755)
-    monkeypatch.setattr("fullpipe.runners._quic._program", lambda: str(program))
+    monkeypatch.setattr("fullpipe.wings.quic.runners._quic._program", lambda: str(program))
     with pytest.raises(fullpipe.ScenarioError, match=words):
         fullpipe.run(scenario, on="quic-virtual")
 
@@ -341,7 +341,7 @@ def test_a_program_that_is_killed_is_said_to_be(
     program = scenario.parent / "fullpipe-quic"
     program.write_text('#!/bin/sh\ntest "$1" = check || kill -9 $$\n')
     program.chmod(0o755)
-    monkeypatch.setattr("fullpipe.runners._quic._program", lambda: str(program))
+    monkeypatch.setattr("fullpipe.wings.quic.runners._quic._program", lambda: str(program))
     with pytest.raises(
         fullpipe.ScenarioError,
         match=r"was killed, which may mean that memory ran out\n.*longer trace",

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import fullpipe as package
-from fullpipe.score import process, race
-from fullpipe.score.points import term
-from fullpipe.score.suite import Metric, suite
+from fullpipe.wings.search.score import process, race
+from fullpipe.wings.search.score.points import term
+from fullpipe.wings.search.score.suite import Metric, suite
 from fullpipe.stats.strata import strata
 
 if TYPE_CHECKING:

@@ -432,7 +432,7 @@ def _candidates() -> list[str]:
             words = place.read_bytes()
         except OSError:
             continue
-        if b"fullpipe.score.inside" in words and b"/candidate/candidate.py" in words:
+        if b"fullpipe.wings.search.score.inside" in words and b"/candidate/candidate.py" in words:
             found.append(place.parent.name)
     return found
 

@@ -15,7 +15,7 @@ import pytest
 import depth
 import fullpipe
 from browser import built_engine, observed, once
-from fullpipe.gallery import _group, uses
+from fullpipe.wings.pages.gallery import _group, uses
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "target/site"

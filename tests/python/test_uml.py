@@ -14,7 +14,8 @@ import pytest
 
 import fullpipe
 import needs
-from fullpipe.runners import _uml_boot, uml
+from fullpipe.wings.real.runners import _uml_boot
+from fullpipe.wings.real.runners import uml
 
 if TYPE_CHECKING:
     from fullpipe.metrics import FlowMetrics

@@ -15,7 +15,7 @@ import fullpipe
 import needs
 import served
 from fullpipe import programs
-from fullpipe.runners import _uml_boot
+from fullpipe.wings.real.runners import _uml_boot
 from links import tool
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import fullpipe as package
 from fullpipe.canned import named
 from fullpipe.commands import app
 from fullpipe.commands.listing import Group
-from fullpipe.links.path import path as link_path
-from fullpipe.loadtest.plan import plan
+from fullpipe.wings.real.links.path import path as link_path
+from fullpipe.wings.real.loadtest.plan import plan
 from fullpipe.path_options import PATH_OPTIONS, PathOption
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from rich.console import Console
 import fullpipe
 import needs
 from fullpipe.errors import RunnerError
-from fullpipe.runners import _uml_boot
+from fullpipe.wings.real.runners import _uml_boot
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells, recorded, show
 from fullpipe.validate.command import ENOUGH, met, outcomes_of, validate

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 import fullpipe
-from fullpipe.links.show import show
+from fullpipe.wings.real.links.show import show
 from fullpipe.report import why
 from fullpipe.report.build import build
 from fullpipe.report.model import Report, Table, Timeline

@@ -2,7 +2,7 @@
 //!
 //! `fullpipe-quic check PLAN` checks whether this runner supports the plan; `fullpipe-quic run PLAN
 //! OUT` executes it and writes `OUT` as a whole or not at all; `turns PLAN OUT` records the
-//! duration of each turn of the programs, for `python -m fullpipe.hostfit`. During a run, standard
+//! duration of each turn of the programs, for `python -m fullpipe.wings.quic.hostfit`. During a run, standard
 //! output has occasional lines `progress SECONDS OF EVENTS`. Exit codes: 1 if a run failed, 2 if it
 //! was refused, with the reason on standard error.
 

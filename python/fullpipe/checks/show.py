@@ -33,7 +33,7 @@ _NOT_XML = re.compile("[\ufffe\uffff]")
 
 def show(checked: Checked, console: Console) -> None:
     """Prints a line per condition, and below a missed one the commands that run it again, here and in a browser."""
-    from fullpipe.explore import outsiders
+    from fullpipe.wings.pages.explore import outsiders
 
     how_often = "1 run" if checked.runs == 1 else f"{checked.runs} repetitions"
     made = f" with {', '.join(checked.set)}" if checked.set else ""

@@ -47,7 +47,7 @@ def _algorithms(_word: str) -> Iterator[tuple[str, str]]:
 
 
 def _bpf(_word: str) -> Iterator[tuple[str, str]]:
-    from fullpipe.bpf.program import KernelError, objects
+    from fullpipe.wings.bpf.program import KernelError, objects
 
     try:
         return ((name, each.name) for name, each in objects().items())
@@ -74,7 +74,7 @@ def _scenarios(_word: str) -> Iterator[tuple[str, str]]:
 
 
 def _lessons(_word: str) -> Iterator[tuple[str, str]]:
-    from fullpipe import explore
+    from fullpipe.wings.pages import explore
 
     return ((each["name"], each["title"]) for each in explore.lessons())
 

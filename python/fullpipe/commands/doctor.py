@@ -112,7 +112,7 @@ def _extras() -> Iterator[tuple[str, str]]:
     from importlib.util import find_spec
     from shutil import which
 
-    from fullpipe.runners import uml
+    from fullpipe.wings.real.runners import uml
 
     yield "extra Ray", "found" if find_spec("ray") else "not installed"
     yield "extra obstore", "found" if find_spec("obstore") else "not installed"

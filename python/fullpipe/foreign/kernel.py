@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
-from fullpipe.bpf.program import PREFIX, stem
+from fullpipe.wings.bpf.program import PREFIX, stem
 from fullpipe.foreign.flow import LEAST_BYTES, Flow, number
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import tempfile
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
-from fullpipe.bpf.program import OBJECTS, KernelError, of, program
+from fullpipe.wings.bpf.program import OBJECTS, KernelError, of, program
 from fullpipe.errors import Stopped
 from fullpipe.foreign.kept import save
 from fullpipe.foreign.kernel import Reader, warned

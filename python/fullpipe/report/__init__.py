@@ -6,7 +6,7 @@ nothing. `build.py` orders the sections. `html.py` and `svg.py` render the model
 `static.py` (matplotlib) and `markdown.py` in the other forms, so a panel appears in each form with
 the same numbers.
 
-`assets/` holds the page's script and styles, embedded unchanged; `fullpipe.gallery` also uses them.
+`assets/` holds the page's script and styles, embedded unchanged; `fullpipe.wings.pages.gallery` also uses them.
 `web/` in the repository holds their lint and test tools and pins uPlot; making a report needs
 nothing of it.
 """

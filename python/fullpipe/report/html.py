@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fullpipe._core import __version__
-from fullpipe.explore import POLICY, again, inside
+from fullpipe.wings.pages.explore import POLICY, again, inside
 from fullpipe.report import hexagons, page_data, svg
 from fullpipe.report.colors import COLORS, DASHES, ON_DARK, heat, own_looks
 from fullpipe.report.model import Again, Code, Density, Heat, Lines, Number, Table, Text, Timeline

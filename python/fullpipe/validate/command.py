@@ -218,7 +218,8 @@ def record_anew(known: Cells, chosen: Sequence[Cell]) -> None:
         RunnerError: When the kernel is not available.
         ScenarioError: When a run fails.
     """
-    from fullpipe.runners import runner, uml
+    from fullpipe.runners import runner
+    from fullpipe.wings.real.runners import uml
 
     runner("uml")
     facts = uml.facts()

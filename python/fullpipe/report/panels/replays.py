@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.explore import runs_in_pages
+from fullpipe.wings.pages.explore import runs_in_pages
 from fullpipe.report.model import Again, Code, Number, Section, Table, Text
 from fullpipe.results.words import spans
 from fullpipe.view.left import left_out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.runners import uml
+from fullpipe.wings.real.runners import uml
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 
 if TYPE_CHECKING:

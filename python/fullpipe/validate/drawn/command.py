@@ -16,7 +16,8 @@ from fullpipe.batch.pool import cores
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.results import disk
-from fullpipe.runners import runner, uml
+from fullpipe.runners import runner
+from fullpipe.wings.real.runners import uml
 from fullpipe.validate.drawn import acks as windows
 from fullpipe.validate.drawn.draw import Drawn, draw, draw_for_acks
 from fullpipe.validate.drawn.judge import Compared, compare

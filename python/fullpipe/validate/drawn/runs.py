@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, TypedDict
 
-from fullpipe.runners import uml
+from fullpipe.wings.real.runners import uml
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 
 if TYPE_CHECKING:

@@ -1,0 +1,172 @@
+"""Measures scenarios for a goal, on threads."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from fullpipe import _core
+from fullpipe.wings.search.attack.goals import CALM_S, Measurement
+from fullpipe.batch.cells import HERE
+from fullpipe.batch.executor import on_threads
+from fullpipe.batch.pool import cores
+from fullpipe.controllers import given
+from fullpipe.plugins import used
+from fullpipe.run import Run
+from fullpipe.stats import harm
+from fullpipe.toml import document
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fullpipe.wings.search.attack.goals import Goal
+    from fullpipe.runners import Progress
+
+Tables = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Target:
+    """An attacked algorithm.
+
+    Attributes:
+        cc: Its name, or that of a class.
+        params: Its parameters.
+        than: The algorithm that fares better, which the search compares it with; None for none.
+    """
+
+    cc: str
+    params: Mapping[str, object] = field(default_factory=dict)
+    than: str | None = None
+
+    @cached_property
+    def classes(self) -> Any:  # noqa: ANN401  (what the core takes)
+        """The classes in Python that it names."""
+        return given([each for each in (self.cc, self.than) if each])
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it names code of the user: a class, or a library."""
+        return bool(self.classes or used([self.cc, self.than or ""]))
+
+
+@dataclass(frozen=True)
+class Value:
+    """The value of a scenario for a goal.
+
+    Attributes:
+        own: The value of the attacked algorithm; None if the scenario says nothing.
+        other: That of the algorithm that it is compared with; None without one.
+        score: The smaller, the worse.
+    """
+
+    own: float | None
+    other: float | None = None
+    score: float = float("inf")
+
+
+def suited(goal: Goal, tables: Tables) -> Tables:
+    """Changes a scenario so that it fits a goal, and returns it: disturbances end, and there are enough flows."""
+    own = [each for each in tables["flow"] if each["cc"] == HERE]
+    there = sum(int(each.get("count", 1)) for each in own)
+    if there < goal.flows:
+        own[0]["count"] = goal.flows - there + int(own[0].get("count", 1))
+    if goal.passing:
+        tables["measure_from"] = f"{CALM_S:g}s"
+        _calm(tables)
+    return tables
+
+
+def _calm(tables: Tables) -> None:
+    """Undoes all changes of the path at :data:`CALM_S`."""
+    path = tables["path"]
+    changed = {key for each in path.get("change", []) for key in each if key != "at"}
+    if changed:
+        usual = {"loss": "0%", "jitter": "off"}
+        undone = {key: path.get(key, usual.get(key)) for key in sorted(changed)}
+        path["change"].append({"at": f"{CALM_S:g}s", **undone})
+
+
+def filled(tables: Tables, cc: str, params: Mapping[str, object] | None = None) -> Tables:
+    """Returns a scenario with an algorithm as the attacked one."""
+    made = copy.deepcopy(tables)
+    for flow in made["flow"]:
+        if flow["cc"] == HERE:
+            flow["cc"] = cc
+            if params:
+                flow["params"] = dict(params)
+    return made
+
+
+def of_own_kind(tables: Tables) -> Tables:
+    """Returns a scenario in which the attacked flows have the algorithm of the first neighbor."""
+    kind = next(each["cc"] for each in tables["flow"] if each["cc"] not in (HERE, "none"))
+    return filled(tables, kind)
+
+
+def run(tables: Tables, classes: Any, trace: str, progress: Progress | None = None) -> Run:  # noqa: ANN401
+    """Runs a scenario.
+
+    Raises:
+        ScenarioError: When it is refused.
+    """
+    scenario = _core.Scenario.parse(document(tables), "<attack>", [], controllers=classes)
+    return Run(scenario, _core.run(scenario, trace, progress))
+
+
+def measured(tested: Target, goal: Goal, tables: Tables, progress: Progress | None = None) -> Value:
+    """Returns the value of a scenario; one that is refused has none.
+
+    Args:
+        tested: The algorithm.
+        goal: The goal.
+        tables: The scenario, with :data:`fullpipe.batch.cells.HERE` as the algorithm.
+        progress: Ends the run by an exception.
+    """
+
+    def value(of: Tables) -> float | None:
+        made = run(of, tested.classes, goal.trace, progress)
+        return goal.value(Measurement(made, tables))
+
+    try:
+        own = value(filled(tables, tested.cc, tested.params))
+        if own is None:
+            return Value(None)
+        other = None
+        if goal.compares:
+            own, other = _harm(own, value(of_own_kind(tables))), None
+            if own is None:
+                return Value(None)
+        if tested.than:
+            other = value(filled(tables, tested.than))
+            if other is not None and goal.compares:
+                other = _harm(other, value(of_own_kind(tables)))
+            if other is None:
+                return Value(None)
+            return Value(own, other, goal.score(own) - goal.score(other))
+    except _core.ScenarioError:
+        return Value(None)
+    return Value(own, other, goal.score(own))
+
+
+def _harm(value: float, own_kind: float | None) -> float | None:
+    return None if own_kind is None else harm(value, own_kind)
+
+
+def measure(
+    tested: Target, goal: Goal, scenarios: Sequence[Tables], threads: int | None = None
+) -> list[Value]:
+    """Returns the values of scenarios, which run on threads."""
+    jobs = [partial(_job, tested, goal, each) for each in scenarios]
+    found: list[Value] = [Value(None)] * len(jobs)
+    with closing(on_threads(jobs, threads or cores())) as done:
+        for number, value in done:
+            found[number] = value
+    return found
+
+
+def _job(tested: Target, goal: Goal, tables: Tables, progress: Progress) -> Value:
+    return measured(tested, goal, tables, progress)

@@ -1,0 +1,87 @@
+"""`fullpipe attack shrink`."""
+
+from pathlib import Path
+from typing import Annotated
+
+from fullpipe.commands.declare import Argument, Option
+from fullpipe.commands.options import (
+    PLUGIN,
+    algorithms_of,
+    load_plugins,
+    no_such_file,
+    seconds,
+    set_option,
+    setting,
+)
+from fullpipe.errors import fail, user_errors
+
+
+def command(
+    scenario: Annotated[
+        str,
+        Argument(
+            metavar="SCENARIO|DIR",
+            complete=("scenarios", "files"),
+            help="Scenario as a TOML file, or the directory of a kept run.",
+        ),
+    ],
+    keep: Annotated[
+        list[str] | None,
+        Option(
+            metavar="CONDITION",
+            help="Condition that must still hold, like 'goodput < 10%' (of the first flow and the link's rate), "
+            "'late.rtt.p95 > 4rtt' or 'jain < 0.6'; repeatable (default: that the scenario misses one of its own).",
+        ),
+    ] = None,
+    unlike: Annotated[
+        str | None,
+        Option(
+            metavar="ALGORITHM",
+            complete=("algorithms",),
+            help="Algorithm with which the first flow must fail the conditions.",
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None, set_option("Override a scenario key, like path.rate=20mbit; repeatable.")
+    ] = None,
+    seeds: Annotated[
+        int,
+        Option(min=1, metavar="N", help="Number of seeds with which the conditions must hold."),
+    ] = 5,
+    least: Annotated[
+        str | None,
+        Option(
+            metavar="TIME",
+            help="Time that is measured at least (default: the longer of 5 s and 50 RTTs).",
+        ),
+    ] = None,
+    title: Annotated[
+        str | None, Option(metavar="TEXT", help="First line of the result, a comment.")
+    ] = None,
+    out: Annotated[
+        Path | None, Option(metavar="FILE", help="File for the result (default: print it).")
+    ] = None,
+    plugin: Annotated[list[str] | None, PLUGIN] = None,
+) -> None:
+    """Shorten a scenario while conditions hold.
+
+    The command removes flows, changes, keys and seconds, and rounds values, as long as the
+    conditions hold with every seed. The result is a scenario of a few lines with the conditions as
+    `expect`: a regression test for `fullpipe check`. A scenario without randomness is run at
+    slightly different start times, so that no coincidence is kept.
+
+    Examples:
+        fullpipe attack shrink worst.toml --keep 'goodput < 10%' --unlike cubic
+        fullpipe attack shrink failed.toml --out regression.toml
+    """
+    least_s = seconds(least, "--least") if least else None
+    with user_errors():
+        load_plugins(plugin)
+        from fullpipe.wings.search.attack.shrink.command import Asked, shrink
+
+        other = algorithms_of([unlike])[0] if unlike else None
+        settings = [setting(text) for text in set_ or []]
+        try:
+            shrink(scenario, Asked(keep or (), other, settings, seeds, least_s, title, out))
+        except FileNotFoundError:
+            fail(no_such_file(Path(scenario)))

@@ -28,9 +28,9 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
+from fullpipe.stats import interval
 from fullpipe.wings.bpf import holder, machine
 from fullpipe.wings.bpf.program import OBJECTS, objects, program
-from fullpipe.stats import interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -30,11 +30,11 @@ from initramfs import copy, packed
 from kernel_qemu import CACHE
 
 from fullpipe import _core
-from fullpipe.wings.bpf.program import ENDING, objects, program
 from fullpipe.reproduce.measures import states
 from fullpipe.reproduce.published import load
 from fullpipe.reproduce.study import study
 from fullpipe.stats import interval
+from fullpipe.wings.bpf.program import ENDING, objects, program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

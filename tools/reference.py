@@ -216,7 +216,7 @@ SOURCES = (
     "sweeps/api.py",
     "sweeps/dataset.py",
     "comparison/api.py",
-    "links/api.py",
+    "wings/real/links/api.py",
     "controllers.py",
     "_core.pyi",
 )

@@ -216,7 +216,9 @@ def observatory() -> Iterator[tuple[str, str]]:
         "kept",
     ]
     subprocess.run(
-        [sys.executable, "-m", "fullpipe.wings.search.observatory", *words], check=True, capture_output=True
+        [sys.executable, "-m", "fullpipe.wings.search.observatory", *words],
+        check=True,
+        capture_output=True,
     )
     yield "values", rows("kept")
 

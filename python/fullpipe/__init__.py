@@ -19,10 +19,10 @@ from fullpipe.run import Run, load, run
 
 if TYPE_CHECKING:
     from fullpipe.comparison.api import Comparison, compare
-    from fullpipe.wings.real.links.api import Link, link
     from fullpipe.plots import plot_runs
     from fullpipe.sweeps.api import sweep
     from fullpipe.sweeps.dataset import Sweep
+    from fullpipe.wings.real.links.api import Link, link
 
 __all__ = [
     "Comparison",

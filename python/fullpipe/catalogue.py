@@ -6,8 +6,7 @@ import json
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from fullpipe import canned, origin
-from fullpipe.wings.pages import explore
+from fullpipe import canned, origin, wings
 from fullpipe import programs as recipes
 from fullpipe.programs.lines import is_outdated, version_of
 from fullpipe.results.words import first_comment
@@ -66,7 +65,7 @@ def tests() -> list[Listed]:
 
 def lessons() -> list[Listed]:
     """Returns the lessons of `fullpipe explore`."""
-    return [{"name": each["name"], "purpose": each["title"]} for each in explore.lessons()]
+    return [{"name": name, "purpose": title} for name, title in wings.named("lessons")]
 
 
 def kinds(of: Iterable[str]) -> list[Listed]:

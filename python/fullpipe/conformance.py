@@ -134,7 +134,7 @@ def _tell_pages(cases: Sequence[ConformanceCase], out: Path | None, console: Con
     if out is None:
         console.print("--out DIR keeps the runs, for `fullpipe explore`", markup=False)
         return
-    from fullpipe.wings.pages.explore import outsiders
+    from fullpipe import wings
 
     missed = [
         out / scene["name"] / "resolved.toml"
@@ -142,7 +142,7 @@ def _tell_pages(cases: Sequence[ConformanceCase], out: Path | None, console: Con
         for scene in case["scenes"]
         if any(each.verdict is Verdict.MISSED for each in judged(scene))
     ]
-    shown = [file for file in missed if not outsiders(kept.read_text(file))]
+    shown = [file for file in missed if not wings.in_page().outsiders(kept.read_text(file))]
     if shown:
         console.print("the runs of missed cases, in a browser:")
     for file in shown:

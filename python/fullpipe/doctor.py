@@ -14,11 +14,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from fullpipe import _core
+from fullpipe import _core, wings
 from fullpipe._core import __version__
 from fullpipe.batch.pool import cores
-from fullpipe.wings.bpf.machine import needs
-from fullpipe.wings.bpf.program import KernelError, objects
 from fullpipe.runners import every
 from fullpipe.view.table import short
 
@@ -96,22 +94,6 @@ def machine() -> list[Finding]:
         _timers(),
         *_buffers(),
     ]
-
-
-def bpf() -> list[Finding]:
-    """Checks the requirements of `fullpipe kernel`."""
-    states: dict[bool | None, State] = {True: "ok", False: "missing", None: "unknown"}
-    found = [
-        Finding(each.what, states[each.met], each.found, each.fix, each.root) for each in needs()
-    ]
-    if platform.system() != "Linux":
-        return found
-    try:
-        there = ", ".join(objects())
-    except KernelError as error:
-        problem, _, fix = str(error).partition("\n  fix: ")
-        return [*found, Finding("BPF objects", "missing", problem, fix)]
-    return [*found, Finding("BPF objects", "ok", there)]
 
 
 def _algorithms() -> Iterator[Finding]:
@@ -307,7 +289,7 @@ def records() -> str:
             "version": __version__,
             "runners": [each._asdict() for each in runners()],
             "machine": [each._asdict() for each in machine()],
-            "bpf": [each._asdict() for each in bpf()],
+            **{name: [each._asdict() for each in found] for name, _, found in wings.findings()},
         }
     )
 
@@ -325,7 +307,7 @@ def show(console: Console) -> None:
     for title, findings in (
         ("Runners, for --on", runners()),
         ("This machine, for runners with real stacks", machine()),
-        ("Its kernel, for fullpipe kernel", bpf()),
+        *((title, found) for _, title, found in wings.findings()),
     ):
         console.print(title, style="bold")
         table = Table.grid(padding=(0, 1))

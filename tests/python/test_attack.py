@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullpipe import _core
+from fullpipe.batch.checkpoint import Checkpoint
+from fullpipe.toml import document
+from fullpipe.verdicts.reader import PublishedError
 from fullpipe.wings.search.attack import words
 from fullpipe.wings.search.attack.goals import CALM_S, GOALS, Measurement, goal
 from fullpipe.wings.search.attack.optimize import Candidate, Faces
@@ -23,9 +26,6 @@ from fullpipe.wings.search.attack.search import Plan, search
 from fullpipe.wings.search.attack.search import tables as tables_of
 from fullpipe.wings.search.attack.space import Point, Space, listed, read
 from fullpipe.wings.search.attack.trial import Target, filled, measured, run
-from fullpipe.batch.checkpoint import Checkpoint
-from fullpipe.toml import document
-from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
     from conftest import Fullpipe

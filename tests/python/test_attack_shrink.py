@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fullpipe.errors import UserError
+from fullpipe.toml import document
 from fullpipe.wings.search.attack.shrink import edits
 from fullpipe.wings.search.attack.shrink.conditions import expanded, negated, renamed
 from fullpipe.wings.search.attack.shrink.edits import Subject
 from fullpipe.wings.search.attack.shrink.holds import Holds
 from fullpipe.wings.search.attack.shrink.reduce import reduce
-from fullpipe.errors import UserError
-from fullpipe.toml import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,12 +13,12 @@ import pytest
 
 from fullpipe import canned
 from fullpipe._core import ScenarioError
+from fullpipe.run import Run
+from fullpipe.runners import runner
 from fullpipe.wings.real.loadtest import rpm
 from fullpipe.wings.real.loadtest.measure import measure
 from fullpipe.wings.real.loadtest.plan import PlanError, plan
 from fullpipe.wings.real.loadtest.voice import mos, score
-from fullpipe.run import Run
-from fullpipe.runners import runner
 from links import needed
 
 if TYPE_CHECKING:

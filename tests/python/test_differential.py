@@ -13,8 +13,6 @@ import pytest
 import needs
 from depth import DEEP
 from fullpipe.errors import RunnerError
-from fullpipe.wings.real.runners import _uml_boot
-from fullpipe.wings.real.runners import uml
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate.drawn import acks as windows
 from fullpipe.validate.drawn import command, factors, words
@@ -33,6 +31,7 @@ from fullpipe.validate.drawn.draw import (
 from fullpipe.validate.drawn.judge import Compared, Difference, compare
 from fullpipe.validate.drawn.runs import FlowNumbers, on_simulator
 from fullpipe.validate.drawn.store import Store
+from fullpipe.wings.real.runners import _uml_boot, uml
 
 if TYPE_CHECKING:
     from pathlib import Path

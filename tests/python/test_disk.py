@@ -38,8 +38,9 @@ WRITES = {
     "shutil.rmtree",
 }
 OTHERS = {
-    "runners/": "messages to our own programs, while they run",
-    "hostfit.py": "messages to our own program",
+    "wings/quic/runners/": "messages to our own programs, while they run",
+    "wings/real/runners/": "messages to our own programs, while they run",
+    "wings/quic/hostfit.py": "messages to our own program",
     "doctor.py": "whether a device can be opened",
     "errors.py": "/dev/null",
     "terminal.py": "/dev/null",
@@ -47,10 +48,10 @@ OTHERS = {
     "results/objects.py": "a copy of an object store, which is made again if it is lost",
     "commands/shells.py": "files of the user's shell",
     "batch/store.py": "a lock file, which is empty",
-    "loadtest/echo.py": "messages to our own program, while it runs",
+    "wings/real/loadtest/echo.py": "messages to our own program, while it runs",
     "plugins/crate.py": "a new crate of the user",
     "programs/left.py": "files that a program left, of a run that is not saved yet",
-    "score/holdout.py": "the secret, with mode 0600",
+    "wings/search/score/holdout.py": "the secret, with mode 0600",
     "identify/train.py": "features of simulated flows, which are made again if they are lost",
 }
 # Names of `write_parquet`, `rename` and others are also methods of polars; files are these arguments only.

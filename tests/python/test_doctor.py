@@ -13,9 +13,9 @@ import polars
 import pytest
 
 from fullpipe import __version__, doctor
-from fullpipe.wings.bpf import machine
 from fullpipe.commands import app
 from fullpipe.runners import names
+from fullpipe.wings.bpf import machine
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -49,7 +49,9 @@ def test_every_example_is_listed() -> None:
 def test_an_evolution_improves_a_small_algorithm(tmp_path: Path) -> None:
     if refused := process.refused():
         pytest.skip(refused)
-    suite = (ROOT / "python/fullpipe/wings/search/score/suites/general.toml").read_text(encoding="utf-8")
+    suite = (ROOT / "python/fullpipe/wings/search/score/suites/general.toml").read_text(
+        encoding="utf-8"
+    )
     head, *parts = suite.split("[[part]]")
     few = re.sub(r"cells = \d+", "cells = 3", parts[0]).replace('"12s"', '"4s"')
     (tmp_path / "few.toml").write_text(f"{head}[[part]]{few}", encoding="utf-8")

@@ -18,11 +18,11 @@ import served
 from browser import WEB, browser, built_engine, observed
 from depth import DEEP
 from fullpipe import _core, origin
-from fullpipe.wings.pages import explore
 from fullpipe._core import Scenario, ScenarioError
 from fullpipe.checks.judge import judged
-from fullpipe.wings.pages.explore.page import runs_in_pages
 from fullpipe.results.rows import rows_of
+from fullpipe.wings.pages import explore
+from fullpipe.wings.pages.explore.page import runs_in_pages
 
 ROOT = Path(__file__).parents[2]
 ENGINE = Path(str(files("fullpipe.wings.pages.explore"))) / "assets" / "engine.wasm.gz"

@@ -9,8 +9,8 @@ import pytest
 
 import fullpipe
 from browser import built_engine, observed
-from fullpipe.wings.pages import explore
 from fullpipe.view import states
+from fullpipe.wings.pages import explore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,8 +20,8 @@ import served
 from browser import WEB, browser, built_engine
 from fullpipe._core import Scenario
 from fullpipe.batch.spec import SweepSpec
-from fullpipe.wings.search.observatory import plan
 from fullpipe.results.rows import rows_of
+from fullpipe.wings.search.observatory import plan
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -28,10 +28,10 @@ from conftest import SCENARIO
 from fullpipe import toml
 from fullpipe.commands import options
 from fullpipe.errors import UserError
-from fullpipe.wings.real.links.path import OptionError
 from fullpipe.path_options import PATH_OPTIONS
 from fullpipe.report.panels.drawn import PanelError
 from fullpipe.view.html import Page
+from fullpipe.wings.real.links.path import OptionError
 from links import needed, tool
 
 if TYPE_CHECKING:
@@ -332,7 +332,8 @@ import sys
 import fullpipe
 slow = {"polars", "matplotlib", "numpy", "rich", "scipy", "IPython"} & set(sys.modules)
 assert not slow, slow
-import fullpipe.wings.real.links, fullpipe.wings.real.links.run, fullpipe.run, fullpipe.sweeps.api, fullpipe.comparison.api
+import fullpipe.wings.real.links, fullpipe.wings.real.links.run
+import fullpipe.run, fullpipe.sweeps.api, fullpipe.comparison.api
 import fullpipe.wings.real.commands.link, fullpipe.commands.sweep, fullpipe.commands.run
 for name in fullpipe.__all__:
     assert callable(getattr(fullpipe, name)) or name == "__version__", name

@@ -10,11 +10,11 @@ import pytest
 
 import fullpipe as pipe
 from fullpipe import _core
-from fullpipe.wings.real.links.path import path as link_path
 from fullpipe.report.build import build
 from fullpipe.report.model import Source, Timeline
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.tracks import MOST_FLOWS, rows_of
+from fullpipe.wings.real.links.path import path as link_path
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import fullpipe as package
+from fullpipe.stats.strata import strata
 from fullpipe.wings.search.score import process, race
 from fullpipe.wings.search.score.points import term
 from fullpipe.wings.search.score.suite import Metric, suite
-from fullpipe.stats.strata import strata
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

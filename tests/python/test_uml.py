@@ -14,8 +14,7 @@ import pytest
 
 import fullpipe
 import needs
-from fullpipe.wings.real.runners import _uml_boot
-from fullpipe.wings.real.runners import uml
+from fullpipe.wings.real.runners import _uml_boot, uml
 
 if TYPE_CHECKING:
     from fullpipe.metrics import FlowMetrics

@@ -13,9 +13,9 @@ import fullpipe as package
 from fullpipe.canned import named
 from fullpipe.commands import app
 from fullpipe.commands.listing import Group
+from fullpipe.path_options import PATH_OPTIONS, PathOption
 from fullpipe.wings.real.links.path import path as link_path
 from fullpipe.wings.real.loadtest.plan import plan
-from fullpipe.path_options import PATH_OPTIONS, PathOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

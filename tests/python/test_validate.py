@@ -14,7 +14,6 @@ from rich.console import Console
 import fullpipe
 import needs
 from fullpipe.errors import RunnerError
-from fullpipe.wings.real.runners import _uml_boot
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells, recorded, show
 from fullpipe.validate.command import ENOUGH, met, outcomes_of, validate
@@ -22,6 +21,7 @@ from fullpipe.validate.judge import judge
 from fullpipe.validate.traces import save_traces
 from fullpipe.verdicts.judged import Tolerance, Verdict
 from fullpipe.verdicts.reader import PublishedError
+from fullpipe.wings.real.runners import _uml_boot
 
 if TYPE_CHECKING:
     from conftest import Fullpipe

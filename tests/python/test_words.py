@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 import fullpipe
-from fullpipe.wings.real.links.show import show
 from fullpipe.report import why
 from fullpipe.report.build import build
 from fullpipe.report.model import Report, Table, Timeline
 from fullpipe.stats.words import digits, percent_digits, signed
+from fullpipe.wings.real.links.show import show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -33,7 +33,7 @@ _NOT_XML = re.compile("[\ufffe\uffff]")
 
 def show(checked: Checked, console: Console) -> None:
     """Prints a line per condition, and below a missed one the commands that run it again, here and in a browser."""
-    from fullpipe.wings.pages.explore import outsiders
+    from fullpipe import wings
 
     how_often = "1 run" if checked.runs == 1 else f"{checked.runs} repetitions"
     made = f" with {', '.join(checked.set)}" if checked.set else ""
@@ -49,7 +49,7 @@ def show(checked: Checked, console: Console) -> None:
             console.print(Text(f"    {reason(each)}:"), soft_wrap=True)
             seed = each.failed[0]
             console.print(Text(f"    {shlex.join(checked.replay(seed))}"), soft_wrap=True)
-            if checked.runner == SIMULATOR and not outsiders(checked.resolved):
+            if checked.runner == SIMULATOR and not wings.in_page().outsiders(checked.resolved):
                 console.print(Text(f"    {shlex.join(checked.explore(seed))}"), soft_wrap=True)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import click
 
+from fullpipe import wings
 from fullpipe.commands.listing import Program
 from fullpipe.errors import ending, heed_signals, printing, tracebacks, user_errors
 from fullpipe.terminal import open_streams
@@ -17,9 +18,6 @@ COMMANDS = {
         "run": "Run one scenario and print its metrics.",
         "sweep": "Run a scenario with many values and seeds.",
         "compare": "Compare algorithms on one path, or kept results.",
-        "explore": "Change a scenario in the browser and watch it run.",
-        "link": "Run any program behind an emulated network path.",
-        "test": "Measure latency under load by a canned test, as RRUL.",
     },
     "Results": {
         "report": "Make a report of results: summary, tables and charts.",
@@ -28,13 +26,10 @@ COMMANDS = {
     "Verdicts": {
         "check": "Test scenarios against their `expect` conditions.",
         "evaluate": "Judge an algorithm or a queue by a suite of criteria.",
-        "attack": "Search the scenario where an algorithm does worst.",
-        "score": "Score candidates over drawn scenarios, for a search.",
         "validate": "Compare the simulator with Linux's TCP.",
         "reproduce": "Rerun a published study and compare the results.",
     },
     "Hosts and files": {
-        "kernel": "Use an algorithm in Linux' own TCP, through BPF.",
         "fleet": "Compare algorithms on production or simulated hosts.",
         "workload": "Extract traffic from captures and logs, for scenarios.",
         "plugin": "Use an algorithm of your own, in Rust, C or C++.",
@@ -46,7 +41,7 @@ COMMANDS = {
         "doctor": "Show which runners work here, with fixes for the rest.",
     },
 }
-"""The modules of this package with their summaries, by the heading of `--help`, in its order."""
+"""The modules of this package with their summaries, by the heading of `--help`, in its order; wings add theirs."""
 
 RENAMED = {
     "conformance": ("evaluate", "--suite", "bbr-draft"),
@@ -114,8 +109,16 @@ def _of_shell(name: str, text: str, callback: Callable[..., None]) -> click.Opti
 
 app = Program(
     "fullpipe",
-    __name__,
-    COMMANDS,
+    [__name__, *wings.packages("commands")],
+    {
+        heading: commands
+        | {
+            name: text
+            for each in wings.every().values()
+            for name, text in each.commands.get(heading, {}).items()
+        }
+        for heading, commands in COMMANDS.items()
+    },
     _HELP,
     renamed=RENAMED,
     params=[

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from click.shell_completion import CompletionItem
 
+from fullpipe import wings
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -46,15 +48,6 @@ def _algorithms(_word: str) -> Iterator[tuple[str, str]]:
     return _purposes(_core.algorithms())
 
 
-def _bpf(_word: str) -> Iterator[tuple[str, str]]:
-    from fullpipe.wings.bpf.program import KernelError, objects
-
-    try:
-        return ((name, each.name) for name, each in objects().items())
-    except KernelError:
-        return iter(())
-
-
 def _queues(_word: str) -> Iterator[tuple[str, str]]:
     from fullpipe import _core
 
@@ -71,12 +64,6 @@ def _scenarios(_word: str) -> Iterator[tuple[str, str]]:
     from fullpipe import origin
 
     return ((file.stem, "") for file in origin.packaged())
-
-
-def _lessons(_word: str) -> Iterator[tuple[str, str]]:
-    from fullpipe.wings.pages import explore
-
-    return ((each["name"], each["title"]) for each in explore.lessons())
 
 
 def _studies(_word: str) -> Iterator[tuple[str, str]]:
@@ -149,9 +136,9 @@ def _values(key: Key, value: str) -> Iterator[str]:
 
 KINDS: Mapping[str, Callable[[str], Iterable[tuple[str, str]]]] = {
     "algorithms": _algorithms,
-    "bpf": _bpf,
+    "bpf": lambda _word: wings.named("bpf"),
     "files": _nothing,
-    "lessons": _lessons,
+    "lessons": lambda _word: wings.named("lessons"),
     "metrics": _metrics,
     "names": _names,
     "profiles": _profiles,

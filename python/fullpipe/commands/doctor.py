@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe import terminal
+from fullpipe import terminal, wings
 from fullpipe.commands.declare import Option
 from fullpipe.commands.options import AS_JSON
 from fullpipe.errors import fail
@@ -61,7 +61,7 @@ def _facts() -> Iterator[tuple[str, str]]:
     for title, findings in (
         ("runner", doctor.runners()),
         ("machine", doctor.machine()),
-        ("kernel", doctor.bpf()),
+        *((name, found) for name, _, found in wings.findings()),
     ):
         for each in findings:
             yield (
@@ -112,15 +112,12 @@ def _extras() -> Iterator[tuple[str, str]]:
     from importlib.util import find_spec
     from shutil import which
 
-    from fullpipe.wings.real.runners import uml
-
     yield "extra Ray", "found" if find_spec("ray") else "not installed"
     yield "extra obstore", "found" if find_spec("obstore") else "not installed"
     yield "extra DuckDB", "found" if find_spec("duckdb") else "not installed"
     browser = next(filter(which, ("chromium", "chromium-browser", "google-chrome")), None)
     yield "extra Chromium", f"found, {browser}" if browser else "not installed"
-    missing = uml.RUNNER.missing()
-    yield "extra UML kernel", missing.problem if missing else uml.facts()["kernel"]
+    yield from wings.facts()
 
 
 def _anonymous(text: str) -> str:

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NoReturn
 
 import click
@@ -21,12 +22,19 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH}
 class Group(click.Group):
     """Commands under headings, in the order of the map."""
 
-    def __init__(self, name: str, package: str, headings: Map, text: str, **more: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        name: str,
+        package: str | Sequence[str],
+        headings: Map,
+        text: str,
+        **more: Any,  # noqa: ANN401
+    ) -> None:
         """Makes a group.
 
         Args:
             name: The group's name.
-            package: The package of the commands' modules. The module of a command has a function or a group
+            package: The packages of the commands' modules. The module of a command has a function or a group
                 `command`. Its name is the command's, with `_` at its end if Python has a word of that name.
             headings: The map of the group's commands.
             text: The help of the group.
@@ -35,7 +43,7 @@ class Group(click.Group):
         super().__init__(
             name, help=unwrapped(text), no_args_is_help=True, context_settings=SETTINGS, **more
         )
-        self._package = package
+        self._packages = [package] if isinstance(package, str) else package
         self._headings = headings
 
     def list_commands(self, ctx: click.Context | None = None) -> list[str]:
@@ -51,12 +59,15 @@ class Group(click.Group):
         if name not in self.list_commands():
             return None
         if name not in self.commands:
-            module = f"{self._package}.{name}{'_' if name == 'import' else ''}"
-            found: Group | Callable[..., None] = import_module(module).command
+            found: Group | Callable[..., None] = self._module(name).command
             self.commands[name] = (
                 found if isinstance(found, Group) else command_of(found, name, self.summary(name))
             )
         return self.commands[name]
+
+    def _module(self, name: str) -> Any:  # noqa: ANN401  (a module with the attribute `command`)
+        places = (f"{each}.{name}{'_' if name == 'import' else ''}" for each in self._packages)
+        return import_module(next(place for place in places if find_spec(place) is not None))
 
     def walk(self, *names: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
         """Yields all commands below the group, and groups of them, with their names."""

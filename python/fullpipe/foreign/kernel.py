@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
-from fullpipe.wings.bpf.program import PREFIX, stem
 from fullpipe.foreign.flow import LEAST_BYTES, Flow, number
+from fullpipe.wings.bpf.program import PREFIX, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

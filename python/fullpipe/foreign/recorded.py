@@ -12,11 +12,11 @@ import tempfile
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
-from fullpipe.wings.bpf.program import OBJECTS, KernelError, of, program
 from fullpipe.errors import Stopped
 from fullpipe.foreign.kept import save
 from fullpipe.foreign.kernel import Reader, warned
 from fullpipe.results import fresh_directory
+from fullpipe.wings.bpf.program import OBJECTS, KernelError, of, program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fullpipe import wings
 from fullpipe._core import __version__
-from fullpipe.wings.pages.explore import POLICY, again, inside
 from fullpipe.report import hexagons, page_data, svg
 from fullpipe.report.colors import COLORS, DASHES, ON_DARK, heat, own_looks
 from fullpipe.report.model import Again, Code, Density, Heat, Lines, Number, Table, Text, Timeline
@@ -65,7 +65,7 @@ def page(report: Report, *, live: bool = False) -> str:
         report: The report.
         live: Have the simulator in a larger page, too.
     """
-    simulator = inside() if any(_again(report)) else None
+    simulator = wings.in_page().inside() if any(_again(report)) else None
     made = _page(report, simulator)
     if simulator is None or live or len(made) <= _MOST_BYTES:
         return made
@@ -121,7 +121,7 @@ def document(title: str, body: str, styles: str, *, live: bool = False) -> str:
         styles: The style sheet.
         live: Allow what the explorer needs that the page opens.
     """
-    return framed(title, body, styles, POLICY if live else _POLICY)
+    return framed(title, body, styles, wings.in_page().POLICY if live else _POLICY)
 
 
 def asset(name: str) -> str:
@@ -202,7 +202,7 @@ def _each(blocks: Iterable[Block], data: _Data) -> Iterator[str]:
             case Again():
                 if data.live:
                     left = f'<p class="note">{escape(block.left)}</p>' if block.left else ""
-                    yield f'<div class="wide">{again(block.scenarios)}{left}</div>'
+                    yield f'<div class="wide">{wings.in_page().again(block.scenarios)}{left}</div>'
             case Text():
                 yield (
                     f'<details class="wide"><summary>{escape(block.title)}</summary>'

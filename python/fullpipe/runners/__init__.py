@@ -1,7 +1,7 @@
-"""Runners of scenarios: the simulator, and real stacks. Each module here is a runner and has its name.
+"""Runners of scenarios: the simulator, and real stacks. Each module here, and in a wing's `runners`, is a runner.
 
-Hyphens in a runner's name are underscores in the module's. Such a module has one value, `RUNNER`, a :class:`Runner`;
-no other file has to name it. Modules that begin with `_` are parts of others. A runner outside of this package is
+The module has the runner's name, with underscores for hyphens, and one value, `RUNNER`, a :class:`Runner`; no other
+file has to name it. Modules that begin with `_` are parts of others. A runner outside of this package is
 named as `my.module:MyRunner`, like a user's own algorithm.
 """
 
@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
+from fullpipe import wings
 from fullpipe.controllers import is_imported
 from fullpipe.errors import RunnerError, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from fullpipe._core import Scenario
     from fullpipe.frame import Labels, Numbers
@@ -200,13 +202,20 @@ def every() -> list[Runner]:
 
 def names() -> list[str]:
     """Returns the names of the package's runners: the simulator's first."""
+    return sorted(_modules(), key=lambda name: (name != SIMULATOR, name))
+
+
+@cache
+def _modules() -> Mapping[str, str]:
+    """Returns the module of each of the package's runners, by the runner's name."""
     import pkgutil
 
-    modules = (
-        each.name for each in pkgutil.iter_modules(__path__) if not each.name.startswith("_")
-    )
-    found = sorted(name.replace("_", "-") for name in modules)
-    return sorted(found, key=lambda name: name != SIMULATOR)
+    return {
+        each.name.replace("_", "-"): f"{package}.{each.name}"
+        for package in (__name__, *wings.packages("runners"))
+        for each in pkgutil.iter_modules(import_module(package).__path__)
+        if not each.name.startswith("_")
+    }
 
 
 def _named(name: str) -> Runner:
@@ -219,7 +228,7 @@ def _named(name: str) -> Runner:
         near = get_close_matches(name, names(), n=1)
         fix = f"did you mean {near[0]}? {_there()}" if near else _there()
         raise RunnerError(f"--on {name}: no runner has this name\n  fix: {fix}")
-    return cast("Runner", import_module(f"{__name__}.{name.replace('-', '_')}").RUNNER)
+    return cast("Runner", import_module(_modules()[name]).RUNNER)
 
 
 def _imported(name: str) -> Runner:

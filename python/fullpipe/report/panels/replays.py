@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.wings.pages.explore import runs_in_pages
+from fullpipe import wings
 from fullpipe.report.model import Again, Code, Number, Section, Table, Text
 from fullpipe.results.words import spans
 from fullpipe.view.left import left_out
@@ -57,6 +57,7 @@ def _again(results: Results) -> tuple[tuple[tuple[str, str], ...], list[int]]:
     found: list[tuple[str, str]] = []
     left: list[int] = []
     size = 0
+    runs_in_pages = wings.in_page().runs_in_pages
     for point in results.points.values():
         if not point.scenario or point.measured:
             continue

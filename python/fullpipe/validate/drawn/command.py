@@ -17,7 +17,6 @@ from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.results import disk
 from fullpipe.runners import runner
-from fullpipe.wings.real.runners import uml
 from fullpipe.validate.drawn import acks as windows
 from fullpipe.validate.drawn.draw import Drawn, draw, draw_for_acks
 from fullpipe.validate.drawn.judge import Compared, compare
@@ -25,6 +24,7 @@ from fullpipe.validate.drawn.page import page
 from fullpipe.validate.drawn.runs import on_kernel, on_simulator
 from fullpipe.validate.drawn.show import show
 from fullpipe.validate.drawn.store import Store
+from fullpipe.wings.real.runners import uml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

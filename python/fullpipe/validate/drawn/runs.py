@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, TypedDict
 
-from fullpipe.wings.real.runners import uml
 from fullpipe.runners.sim import RUNNER as SIMULATOR
+from fullpipe.wings.real.runners import uml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

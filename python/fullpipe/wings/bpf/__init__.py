@@ -1,5 +1,10 @@
-"""Algorithms of fullpipe in Linux' own TCP, loaded as BPF by the program `fullpipe-kernel`.
+"""Algorithms of fullpipe in Linux' own TCP, loaded as BPF by the program `fullpipe-kernel`."""
 
-`program` calls it; `machine` finds what this machine lacks for it; `parameters` reads those of an algorithm; `holder`
-starts the process that keeps an algorithm loaded.
-"""
+from fullpipe.wings import Wing
+
+WING = Wing(
+    "algorithms in Linux' own TCP, through BPF",
+    commands={"Hosts and files": {"kernel": "Use an algorithm in Linux' own TCP, through BPF."}},
+    names={"bpf": "program:names"},
+    findings={"bpf": ("Its kernel, for fullpipe kernel", "findings:findings")},
+)

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullpipe import _core
-from fullpipe.wings.bpf import holder, loaded, machine, parameters, program
-from fullpipe.wings.bpf.program import KernelError
 from fullpipe.errors import refusal
+from fullpipe.wings.bpf import holder, loaded, machine, parameters, program
 from fullpipe.wings.bpf import states as _states
+from fullpipe.wings.bpf.program import KernelError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -167,3 +167,11 @@ def named(text: str) -> Object:
     there = f"there are {', '.join(known)}" if known else "run make kernel"
     fix = f"did you mean {near[0]}? {there}" if near else there
     raise KernelError(f"{text}: fullpipe has no BPF object of this name\n  fix: {fix}")
+
+
+def names() -> list[tuple[str, str]]:
+    """Returns the algorithms that are built, without purposes; none without the program."""
+    try:
+        return [(name, each.name) for name, each in objects().items()]
+    except KernelError:
+        return []

@@ -15,7 +15,6 @@ from fullpipe import _core
 from fullpipe._core import __version__
 from fullpipe.checks.judge import judged
 from fullpipe.checks.show import measured
-from fullpipe.wings.pages.explore import again, inside, runs_in_pages
 from fullpipe.plugins import built_in
 from fullpipe.policies import is_policy
 from fullpipe.progress import Counter
@@ -25,6 +24,7 @@ from fullpipe.results.rows import rows_of
 from fullpipe.results.words import first_comment
 from fullpipe.run import load, run
 from fullpipe.view.run import text
+from fullpipe.wings.pages.explore import again, inside, runs_in_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -10,6 +10,7 @@ from fullpipe.wings.pages.explore.page import (
     explorer,
     inside,
     lessons,
+    names,
     outsiders,
     runs_in_pages,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "explorer",
     "inside",
     "lessons",
+    "names",
     "outsiders",
     "runs_in_pages",
 ]

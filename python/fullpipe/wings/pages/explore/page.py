@@ -280,12 +280,19 @@ class Lesson(TypedDict):
 def lessons() -> list[Lesson]:
     """Returns the lessons of the package, in their order."""
     found = []
-    for file in sorted(files("fullpipe.wings.pages.explore").joinpath("lessons").iterdir(), key=str):
+    for file in sorted(
+        files("fullpipe.wings.pages.explore").joinpath("lessons").iterdir(), key=str
+    ):
         lesson: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
         lesson["scenario"] = lesson["scenario"].lstrip()
         name = file.name.partition("-")[2].removesuffix(".toml")
         found.append(cast("Lesson", {"name": name, **lesson}))
     return found
+
+
+def names() -> list[tuple[str, str]]:
+    """Returns name and title of each lesson."""
+    return [(each["name"], each["title"]) for each in lessons()]
 
 
 def _examples() -> list[tuple[str, str]]:

@@ -128,9 +128,9 @@ def command(
 
         print(names(tests()))
         return
+    from fullpipe.runners import chosen
     from fullpipe.wings.real.loadtest.command import test
     from fullpipe.wings.real.loadtest.plan import plan
-    from fullpipe.runners import chosen
 
     with user_errors():
         chosen_test = canned.named(name)

@@ -12,10 +12,10 @@ from weakref import finalize
 
 from fullpipe.frame import flattened
 from fullpipe.kept import Kept
-from fullpipe.wings.real.links.path import path as scenario_of_path
-from fullpipe.wings.real.links.run import execute, refuse
 from fullpipe.path_options import keyed
 from fullpipe.toml import as_set
+from fullpipe.wings.real.links.path import path as scenario_of_path
+from fullpipe.wings.real.links.run import execute, refuse
 
 if TYPE_CHECKING:
     import os
@@ -236,8 +236,8 @@ class Link(Kept):
         return read_measured(self.directory / "metrics.json")
 
     def _repr_html_(self) -> str:
-        from fullpipe.wings.real.links.show import show
         from fullpipe.view.html import Page
+        from fullpipe.wings.real.links.show import show
 
         page = Page()
         show(self.summary, page)

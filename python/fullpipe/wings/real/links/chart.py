@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from fullpipe.wings.real.links.show import WAYS
 from fullpipe.view.table import digits, rate_text
+from fullpipe.wings.real.links.show import WAYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,21 +11,21 @@ from fullpipe import terminal
 from fullpipe._core import ScenarioError
 from fullpipe.batch.repeated import Repeated, Setup, repeat
 from fullpipe.errors import printing, stoppable
-from fullpipe.wings.real.loadtest.measure import measure
-from fullpipe.wings.real.loadtest.plan import PlanError
-from fullpipe.wings.real.loadtest.show import Outcome, about, record, show
 from fullpipe.progress import Bar, Counter, Intervals
 from fullpipe.results import disk, fresh_directory, save_run
 from fullpipe.results.about import TEST
 from fullpipe.run import Run
+from fullpipe.wings.real.loadtest.measure import measure
+from fullpipe.wings.real.loadtest.plan import PlanError
+from fullpipe.wings.real.loadtest.show import Outcome, about, record, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from fullpipe.runners import Runner
     from fullpipe.wings.real.loadtest.measure import Numbers
     from fullpipe.wings.real.loadtest.plan import Plan
-    from fullpipe.runners import Runner
 
 
 def test(

@@ -1,7 +1,7 @@
 """The two ends of the probes of `fullpipe test program`, each a process of its own behind a link.
 
-`python -m fullpipe.wings.real.loadtest.echo far` answers each byte with a byte. `near RECORD SPEC PROGRAM...` sends the requests,
-runs the program, and writes the times into RECORD.
+`python -m fullpipe.wings.real.loadtest.echo far` answers each byte with a byte. `near RECORD SPEC PROGRAM...` sends
+the requests, runs the program, and writes the times into RECORD.
 """
 
 from __future__ import annotations

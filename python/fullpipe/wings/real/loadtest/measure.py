@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, TypeAlias
 
+from fullpipe.stats import jain
 from fullpipe.wings.real.loadtest import rpm
 from fullpipe.wings.real.loadtest.voice import voice
-from fullpipe.stats import jain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from fullpipe.wings.real.loadtest.plan import Plan
     from fullpipe.metrics import FlowMetrics
     from fullpipe.run_data import RunData
+    from fullpipe.wings.real.loadtest.plan import Plan
 
     Times = NDArray[np.float64]
 

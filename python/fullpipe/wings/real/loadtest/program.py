@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import terminal
 from fullpipe.errors import UserError, printing, stoppable
+from fullpipe.results import disk, fresh_directory
+from fullpipe.results.about import TEST
+from fullpipe.results.kept import read_parquet
 from fullpipe.wings.real.links.run import execute, refuse
 from fullpipe.wings.real.links.show import deaf, left_out
 from fullpipe.wings.real.loadtest.measure import PHASES, WAYS, goodput, latencies, responsiveness
 from fullpipe.wings.real.loadtest.plan import INTERVAL_S
 from fullpipe.wings.real.loadtest.show import Outcome, about, record, show
-from fullpipe.results import disk, fresh_directory
-from fullpipe.results.about import TEST
-from fullpipe.results.kept import read_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

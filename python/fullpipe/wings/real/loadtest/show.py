@@ -6,8 +6,6 @@ import json
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.wings.real.loadtest import rpm
-from fullpipe.wings.real.loadtest.measure import PHASES, WAYS
 from fullpipe.stats import mean
 from fullpipe.view.table import (
     NONE,
@@ -20,17 +18,19 @@ from fullpipe.view.table import (
     narrow,
     number_columns,
 )
+from fullpipe.wings.real.loadtest import rpm
+from fullpipe.wings.real.loadtest.measure import PHASES, WAYS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from fullpipe.wings.real.loadtest.measure import Numbers
-    from fullpipe.wings.real.loadtest.plan import Plan
     from fullpipe.results.about import TestAbout, TestTable
     from fullpipe.stats import Interval
     from fullpipe.view.table import Cell
+    from fullpipe.wings.real.loadtest.measure import Numbers
+    from fullpipe.wings.real.loadtest.plan import Plan
 
 _ALIKE = 1.05
 """The ratio of two latencies up to which they are called alike."""

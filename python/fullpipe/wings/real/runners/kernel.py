@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.wings.bpf.program import KernelError
 from fullpipe.errors import refusal
 from fullpipe.programs.left import Folders
 from fullpipe.programs.lines import lines
 from fullpipe.progress import Intervals
 from fullpipe.runners import Missing
-from fullpipe.wings.bpf import states as _states
 from fullpipe.wings.bpf import needed as _bpf
+from fullpipe.wings.bpf import states as _states
+from fullpipe.wings.bpf.program import KernelError
 from fullpipe.wings.real.runners._programs import WithPrograms
 
 if TYPE_CHECKING:

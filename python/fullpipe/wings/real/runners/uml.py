@@ -307,6 +307,12 @@ def facts() -> dict[str, str]:
     }
 
 
+def told() -> str:
+    """Returns the kernel that is built, or the reason why it does not work here."""
+    missing = RUNNER.missing()
+    return missing.problem if missing else facts()["kernel"]
+
+
 def _job(scenario: _core.Scenario, trace: str) -> _uml_boot.Job:
     topology = _core.uml_topology(scenario)
     ends = json.loads(topology)

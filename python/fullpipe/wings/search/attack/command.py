@@ -12,12 +12,6 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fullpipe import terminal
-from fullpipe.wings.search.attack import worst as chosen
-from fullpipe.wings.search.attack.goals import goal as goal_of
-from fullpipe.wings.search.attack.optimize import optimizer
-from fullpipe.wings.search.attack.search import Found, Plan, search
-from fullpipe.wings.search.attack.space import USUAL, read
-from fullpipe.wings.search.attack.trial import Target, filled, run
 from fullpipe.batch.checkpoint import Checkpoint
 from fullpipe.batch.spec import build
 from fullpipe.controllers import sources
@@ -30,15 +24,21 @@ from fullpipe.progress import Counter
 from fullpipe.results import disk, fresh_directory
 from fullpipe.verdicts.judged import finite
 from fullpipe.verdicts.show import wrapped
+from fullpipe.wings.search.attack import worst as chosen
+from fullpipe.wings.search.attack.goals import goal as goal_of
+from fullpipe.wings.search.attack.optimize import optimizer
+from fullpipe.wings.search.attack.search import Found, Plan, search
+from fullpipe.wings.search.attack.space import USUAL, read
+from fullpipe.wings.search.attack.trial import Target, filled, run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
+    from fullpipe.own import Own
     from fullpipe.wings.search.attack.goals import Goal
     from fullpipe.wings.search.attack.worst import Worst
-    from fullpipe.own import Own
 
 WORST = "worst"
 """The folder of the chosen scenarios' runs."""

@@ -13,8 +13,8 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fullpipe.wings.search.attack.space import Point
 from fullpipe.errors import MissingExtraError
+from fullpipe.wings.search.attack.space import Point
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,20 +8,20 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from fullpipe.batch.pool import unrepeatable
+from fullpipe.errors import UnrepeatableError
 from fullpipe.wings.search.attack.goals import LAST_S
 from fullpipe.wings.search.attack.optimize import PART, Evolution, Faces, Random
 from fullpipe.wings.search.attack.trial import Value, measure, suited
-from fullpipe.batch.pool import unrepeatable
-from fullpipe.errors import UnrepeatableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from fullpipe.batch.checkpoint import Checkpoint
     from fullpipe.wings.search.attack.goals import Goal
     from fullpipe.wings.search.attack.optimize import Candidate
     from fullpipe.wings.search.attack.space import Space
     from fullpipe.wings.search.attack.trial import Tables, Target
-    from fullpipe.batch.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True)

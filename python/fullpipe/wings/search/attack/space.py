@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
-from fullpipe.wings.search.attack import words
 from fullpipe.batch.cells import HERE
 from fullpipe.errors import UserError
 from fullpipe.verdicts.reader import Reader, read_toml
+from fullpipe.wings.search.attack import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
-from fullpipe.wings.search.attack.goals import CALM_S, Measurement
 from fullpipe.batch.cells import HERE
 from fullpipe.batch.executor import on_threads
 from fullpipe.batch.pool import cores
@@ -18,12 +17,13 @@ from fullpipe.plugins import used
 from fullpipe.run import Run
 from fullpipe.stats import harm
 from fullpipe.toml import document
+from fullpipe.wings.search.attack.goals import CALM_S, Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fullpipe.wings.search.attack.goals import Goal
     from fullpipe.runners import Progress
+    from fullpipe.wings.search.attack.goals import Goal
 
 Tables = dict[str, Any]
 

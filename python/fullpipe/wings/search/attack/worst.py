@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from fullpipe.batch.spec import SweepSpec
+from fullpipe.results import suited_interval
+from fullpipe.toml import document
 from fullpipe.wings.search.attack import words
 from fullpipe.wings.search.attack.goals import Measurement
 from fullpipe.wings.search.attack.optimize import PART, Candidate
 from fullpipe.wings.search.attack.search import tables
 from fullpipe.wings.search.attack.trial import Value, filled, measure, run
-from fullpipe.batch.spec import SweepSpec
-from fullpipe.results import suited_interval
-from fullpipe.toml import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from fullpipe.run import Run
     from fullpipe.wings.search.attack.search import Plan, Tried
     from fullpipe.wings.search.attack.trial import Tables
-    from fullpipe.run import Run
 
 SEEDS = 5
 _TOLERANCE = 0.1

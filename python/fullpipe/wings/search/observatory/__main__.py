@@ -18,9 +18,9 @@ from fullpipe.errors import (
     tracebacks,
     user_errors,
 )
-from fullpipe.wings.search.observatory import measure, plan, site
 from fullpipe.progress import Counter
 from fullpipe.results import disk, parents, read_parquet
+from fullpipe.wings.search.observatory import measure, plan, site
 
 
 def main(arguments: list[str] | None = None) -> None:

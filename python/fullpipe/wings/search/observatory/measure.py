@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe.batch.spec import SweepSpec
-from fullpipe.wings.search.observatory.plan import FIRST_SEED
 from fullpipe.results import disk, write_shard
 from fullpipe.results.kept import shards
 from fullpipe.stats import Quantity, columns_asked, harm, quantity
 from fullpipe.stats.quantity import known_names
 from fullpipe.sweeps.dataset import Sweep
 from fullpipe.sweeps.execute import Execution
+from fullpipe.wings.search.observatory.plan import FIRST_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fullpipe.wings.search.observatory.plan import Family
     from fullpipe.progress import Counter
+    from fullpipe.wings.search.observatory.plan import Family
 
 COLUMNS = ("family", "cell", "algorithm", "metric", "seed", "value", "version")
 VALUES = "values"

@@ -56,7 +56,9 @@ def families(*, small: bool = False) -> list[Family]:
     """
     shared: dict[str, Any] = tomllib.loads(_read("common.toml"))
     found = []
-    for file in sorted(files("fullpipe.wings.search.observatory").joinpath("families").iterdir(), key=str):
+    for file in sorted(
+        files("fullpipe.wings.search.observatory").joinpath("families").iterdir(), key=str
+    ):
         about: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
         own = about.pop("with", {})
         words = {

@@ -7,15 +7,15 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fullpipe.wings.pages import explore
+from fullpipe import wings
 from fullpipe._core import __version__
 from fullpipe.batch.cells import HERE
-from fullpipe.wings.search.observatory.measure import shown
-from fullpipe.wings.search.observatory.plan import FIRST_SEED
 from fullpipe.results import disk
 from fullpipe.stats import corrected, mean, paired
 from fullpipe.view.colors import COLORS, DASHES, ON_DARK, color_of
 from fullpipe.view.document import document
+from fullpipe.wings.search.observatory.measure import shown
+from fullpipe.wings.search.observatory.plan import FIRST_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,13 +99,18 @@ Choose a cell for its seeds, its scenario and the run itself.</p></header>
 <footer><p>Means over seeds, with Student's 95 % intervals. Same scenario, seed and version: same numbers.</p></footer>
 <script type="application/json" id="data">{coded}</script>
 <script>{_asset("main.js")}</script>"""
-    page = explore.explorer(explore.DEFAULT, "scenario")
+    pages = wings.in_page()
+    page = pages.explorer(pages.DEFAULT, "scenario")
     disk.put(site / "explore.html", page)
     disk.put(site / "index.html", document("Observatory", body, _asset("main.css"), POLICY))
 
 
 def _asset(name: str) -> str:
-    return files("fullpipe.wings.search.observatory").joinpath("assets", name).read_text(encoding="utf-8")
+    return (
+        files("fullpipe.wings.search.observatory")
+        .joinpath("assets", name)
+        .read_text(encoding="utf-8")
+    )
 
 
 def _family(

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fullpipe.wings.search.score.suite import Cell, Suite
     from fullpipe.stats.strata import Strata
+    from fullpipe.wings.search.score.suite import Cell, Suite
 
 
 @dataclass(frozen=True)

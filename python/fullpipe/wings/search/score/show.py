@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from fullpipe.verdicts.judged import finite
 from fullpipe.wings.search.score import holdout
 from fullpipe.wings.search.score.points import name_of, scored
-from fullpipe.verdicts.judged import finite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rich.console import Console
 
-    from fullpipe.wings.search.score.command import Hidden, Result, Scored
     from fullpipe.stats.strata import Strata
+    from fullpipe.wings.search.score.command import Hidden, Result, Scored
 
 _MOST = 10
 """Most candidates in the terminal."""

@@ -48,8 +48,8 @@ def command(
         fullpipe report results/live
         fullpipe kernel trace bbr3 > rows.jsonl
     """
-    from fullpipe.wings.bpf.program import named
     from fullpipe.foreign import recorded
+    from fullpipe.wings.bpf.program import named
 
     with user_errors():
         name = None if algorithm is None else named(algorithm).name

@@ -9,10 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import terminal
-from fullpipe.wings.search.attack.shrink.conditions import expanded, negated
-from fullpipe.wings.search.attack.shrink.edits import Subject, text_of
-from fullpipe.wings.search.attack.shrink.holds import Holds
-from fullpipe.wings.search.attack.shrink.reduce import reduce
 from fullpipe.controllers import given
 from fullpipe.errors import fail, printing, stoppable
 from fullpipe.origin import read
@@ -20,6 +16,10 @@ from fullpipe.progress import Counter
 from fullpipe.results import disk
 from fullpipe.run import parse
 from fullpipe.toml import value_of
+from fullpipe.wings.search.attack.shrink.conditions import expanded, negated
+from fullpipe.wings.search.attack.shrink.edits import Subject, text_of
+from fullpipe.wings.search.attack.shrink.holds import Holds
+from fullpipe.wings.search.attack.shrink.reduce import reduce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

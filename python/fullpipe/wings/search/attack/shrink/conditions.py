@@ -10,9 +10,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
-from fullpipe.wings.search.attack import words
 from fullpipe.errors import UserError
 from fullpipe.toml import document
+from fullpipe.wings.search.attack import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

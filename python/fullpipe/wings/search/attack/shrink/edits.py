@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
+from fullpipe.toml import document
 from fullpipe.wings.search.attack import words
 from fullpipe.wings.search.attack.shrink.conditions import renamed
-from fullpipe.toml import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

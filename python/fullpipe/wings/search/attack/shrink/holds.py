@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe import _core
-from fullpipe.wings.search.attack.shrink.conditions import expanded
 from fullpipe.batch.pool import pooled
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.checks.judge import judged
@@ -15,6 +14,7 @@ from fullpipe.controllers import given
 from fullpipe.errors import UserError
 from fullpipe.frame import table
 from fullpipe.toml import document
+from fullpipe.wings.search.attack.shrink.conditions import expanded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from fullpipe.toml import document
 from fullpipe.wings.search.attack import words
 from fullpipe.wings.search.attack.shrink.edits import (
     Subject,
@@ -15,7 +16,6 @@ from fullpipe.wings.search.attack.shrink.edits import (
     fewer_words,
     rounder,
 )
-from fullpipe.toml import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable

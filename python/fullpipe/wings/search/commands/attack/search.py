@@ -4,7 +4,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe.wings.search.attack.goals import GOALS
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     ALGORITHM,
@@ -20,6 +19,7 @@ from fullpipe.commands.options import (
 )
 from fullpipe.errors import MissingExtraError, fail, user_errors
 from fullpipe.toml import value_of
+from fullpipe.wings.search.attack.goals import GOALS
 
 Goal = StrEnum("Goal", {each.name: each.name for each in GOALS})  # type: ignore[misc]
 _USUAL = Goal(GOALS[0].name)

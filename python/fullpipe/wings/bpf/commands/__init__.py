@@ -1,0 +1,1 @@
+"""Commands: each module has its name."""

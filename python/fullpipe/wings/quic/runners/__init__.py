@@ -1,0 +1,1 @@
+"""Runners: each module has its name."""

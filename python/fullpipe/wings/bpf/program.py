@@ -50,7 +50,7 @@ class Object(NamedTuple):
 def find() -> Path | None:
     """Returns the program; None if it has not been built."""
     beside = Path(sys.executable).parent
-    own = Path(__file__).parents[1] / "_bin"  # of a wheel
+    own = Path(_core.__file__).parent / "_bin"  # of a wheel
     found = (shutil.which(PROGRAM, path=str(folder)) for folder in (beside, own))
     path = next(filter(None, found), None) or shutil.which(PROGRAM)
     return None if path is None else Path(path)

@@ -115,7 +115,7 @@ class Quic:
 
 def _program() -> str | None:
     beside = Path(sys.executable).parent
-    own = Path(__file__).parents[1] / "_bin"  # of a wheel
+    own = Path(_core.__file__).parent / "_bin"  # of a wheel
     found = (shutil.which(PROGRAM, path=str(folder)) for folder in (beside, own))
     return next(filter(None, found), None) or shutil.which(PROGRAM)
 

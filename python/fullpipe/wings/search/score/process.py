@@ -147,7 +147,7 @@ def _environment() -> dict[str, str]:
 
 
 def _package() -> Path:
-    return Path(__file__).resolve().parents[1]
+    return Path(_core.__file__).resolve().parent
 
 
 def _command(executable: str, file: str, candidate: Candidate, *, contained: bool) -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PREFIX = "policy:"
-TRAINED = Path(__file__).parent / "trained"
+TRAINED = Path(_core.__file__).parent / "trained"
 """The folder of the package's policies."""
 
 

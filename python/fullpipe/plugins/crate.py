@@ -29,7 +29,7 @@ _STEP = re.compile(
 
 def sources() -> Path:
     """Returns the folder of the crate `fullpipe-plugin`: in the checkout, or else in the installed package."""
-    package = Path(__file__).resolve().parents[1]
+    package = Path(_core.__file__).resolve().parent
     checkout = package.parents[1] / "crates" / "plugin"
     return checkout if (checkout / MANIFEST).is_file() else package / "rust" / "plugin"
 

@@ -217,7 +217,7 @@ SOURCES = (
     "sweeps/dataset.py",
     "comparison/api.py",
     "wings/real/links/api.py",
-    "controllers.py",
+    "algorithms/classes.py",
     "_core.pyi",
 )
 

@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from fullpipe._core import Decision, Scenario, ScenarioError, __version__
-from fullpipe.controllers import Field, Param
-from fullpipe.plugins import load_plugin
+from fullpipe.algorithms.classes import Field, Param
+from fullpipe.algorithms.plugins import load_plugin
 from fullpipe.run import Run, load, run
 
 if TYPE_CHECKING:

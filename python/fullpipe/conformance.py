@@ -16,11 +16,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from fullpipe import _core, terminal
+from fullpipe.algorithms.classes import given, is_imported, sources
+from fullpipe.algorithms.plugins import used
 from fullpipe.batch.checkpoint import Checkpoint
 from fullpipe.batch.spec import build
-from fullpipe.controllers import given, is_imported, sources
 from fullpipe.errors import printing, stoppable
-from fullpipe.plugins import used
 from fullpipe.progress import counting
 from fullpipe.results import disk, fresh_directory, kept, suited_interval
 from fullpipe.results.sums import in_name, is_whole_directory

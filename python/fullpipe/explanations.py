@@ -14,7 +14,7 @@ from rich.text import Text
 
 from fullpipe import _core, canned
 from fullpipe import programs as recipes
-from fullpipe.controllers import given, is_imported
+from fullpipe.algorithms.classes import given, is_imported
 from fullpipe.stats.quantity import known_names
 
 if TYPE_CHECKING:

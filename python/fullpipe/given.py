@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fullpipe import _core, origin, path_options, toml
-from fullpipe.controllers import is_imported
-from fullpipe.plugins import is_library, load_plugin
-from fullpipe.policies import PREFIX as POLICY
-from fullpipe.policies import is_policy
+from fullpipe.algorithms.classes import is_imported
+from fullpipe.algorithms.plugins import is_library, load_plugin
+from fullpipe.algorithms.policies import PREFIX as POLICY
+from fullpipe.algorithms.policies import is_policy
 from fullpipe.programs import PREFIX as PROGRAM
 from fullpipe.programs import is_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fullpipe.controllers import Controllers
+    from fullpipe.algorithms.classes import Controllers
 
 Algorithm: TypeAlias = "str | type"
 """An algorithm's name, that of a class to import (`my.module:Mine`), of a library, a crate or a policy, or a class."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from fullpipe.algorithms.own import options, own
 from fullpipe.origin import shown
-from fullpipe.own import options, own
 from fullpipe.run_data import RunData
 from fullpipe.runners import option
 

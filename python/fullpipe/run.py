@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.controllers import given as described
-from fullpipe.controllers import named
+from fullpipe.algorithms.classes import given as described
+from fullpipe.algorithms.classes import named
 from fullpipe.run_data import RunData
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Literal
 
-    from fullpipe.controllers import Controllers
+    from fullpipe.algorithms.classes import Controllers
     from fullpipe.given import Algorithm, ScenarioLike
     from fullpipe.runners import Progress
     from fullpipe.toml import Setting

@@ -29,9 +29,9 @@ LAYERS = (
     {"_core"},  # Rust
     {"bounded", "errors", "frame", "metrics", "notebook", "origin", "pages", "terminal", "toml"},
     {"wings"},  # what they declare; `wings.NAME` are the wings themselves
-    {"plugins", "policies", "programs"},
-    {"canned", "controllers", "memory", "path_options", "progress", "skeleton"},
-    {"given", "own", "runners"},
+    {"programs"},
+    {"algorithms", "canned", "memory", "path_options", "progress", "skeleton"},
+    {"given", "runners"},
     {"run_data"},
     {"view"},
     {"results", "stats"},

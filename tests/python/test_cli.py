@@ -16,8 +16,8 @@ import pytest
 import fullpipe as package
 from conftest import LONG, SCENARIO, interrupt
 from fullpipe import _core
+from fullpipe.algorithms.plugins import built_in
 from fullpipe.catalogue import names
-from fullpipe.plugins import built_in
 from fullpipe.view.table import short
 
 if TYPE_CHECKING:

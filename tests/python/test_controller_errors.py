@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conftest import SCENARIO
-from fullpipe.controllers import METHODS
+from fullpipe.algorithms.classes import METHODS
 
 if TYPE_CHECKING:
     from conftest import Fullpipe

@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import fullpipe as package
-from fullpipe.controllers import given
+from fullpipe.algorithms.classes import given
 
 if TYPE_CHECKING:
     from conftest import Fullpipe

@@ -49,7 +49,7 @@ OTHERS = {
     "commands/shells.py": "files of the user's shell",
     "batch/store.py": "a lock file, which is empty",
     "wings/real/loadtest/echo.py": "messages to our own program, while it runs",
-    "plugins/crate.py": "a new crate of the user",
+    "algorithms/plugins/crate.py": "a new crate of the user",
     "programs/left.py": "files that a program left, of a run that is not saved yet",
     "wings/search/score/holdout.py": "the secret, with mode 0600",
     "identify/train.py": "features of simulated flows, which are made again if they are lost",

@@ -17,11 +17,11 @@ import pytest
 import fullpipe as package
 from conftest import SCENARIO
 from fullpipe import _core
+from fullpipe.algorithms.plugins import is_library, used
+from fullpipe.algorithms.plugins.crate import build, sources
 from fullpipe.batch.shipped import Unpacked, pack
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.errors import UserError
-from fullpipe.plugins import is_library, used
-from fullpipe.plugins.crate import build, sources
 
 if TYPE_CHECKING:
     from conftest import Fullpipe

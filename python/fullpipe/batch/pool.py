@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 
     from fullpipe._core import _Rows
-    from fullpipe.controllers import Given
+    from fullpipe.algorithms.classes import Given
     from fullpipe.run import Run
 
     Ranges = Sequence[tuple[int, int]]

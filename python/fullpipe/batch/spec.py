@@ -10,17 +10,18 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullpipe import _core, policies
-from fullpipe.controllers import given, named, sources
+from fullpipe import _core
+from fullpipe.algorithms import policies
+from fullpipe.algorithms.classes import given, named, sources
+from fullpipe.algorithms.plugins import used
 from fullpipe.errors import refusal
 from fullpipe.memory import available
-from fullpipe.plugins import used
 from fullpipe.results.about import SWEEP_FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fullpipe.controllers import Given
+    from fullpipe.algorithms.classes import Given
 
     Pairs = Sequence[tuple[str, str]]
 

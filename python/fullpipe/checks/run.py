@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from fullpipe import _core
+from fullpipe.algorithms.own import options, own
 from fullpipe.batch import other_runners
 from fullpipe.batch.pool import cores, drain, pooled
 from fullpipe.batch.spec import SweepSpec, refuse_unsuited
@@ -16,7 +17,6 @@ from fullpipe.checks.judge import judged
 from fullpipe.errors import refusal
 from fullpipe.frame import table
 from fullpipe.origin import read, warm_up
-from fullpipe.own import options, own
 from fullpipe.run import parse
 from fullpipe.runners import is_simulator, option
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
+from fullpipe.algorithms.classes import of_file
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     FIRST_SEED,
@@ -20,7 +21,6 @@ from fullpipe.commands.options import (
     set_option,
     setting,
 )
-from fullpipe.controllers import of_file
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 

@@ -68,7 +68,7 @@ def command(
 
 def _explained(name: str) -> str:
     from fullpipe._core import ScenarioError
-    from fullpipe.controllers import of_file
+    from fullpipe.algorithms.classes import of_file
     from fullpipe.errors import UserError
     from fullpipe.explanations import UnknownNameError, explain
 

@@ -13,8 +13,8 @@ from typing import Annotated
 import click
 
 from fullpipe import _core, origin
+from fullpipe.algorithms.classes import is_imported, of_file, similar
 from fullpipe.commands.declare import WORDS, Argument, Option, wrong
-from fullpipe.controllers import is_imported, of_file, similar
 from fullpipe.errors import UNEVALUATED, called, fail
 from fullpipe.path_options import PATH_OPTIONS, PathOption
 from fullpipe.programs import is_program
@@ -225,7 +225,7 @@ def load_plugins(given: Sequence[str] | None) -> None:
         UserError: When a crate can't be built.
     """
     if given:
-        from fullpipe.plugins import of_option
+        from fullpipe.algorithms.plugins import of_option
 
         for each in given:
             (of_file if _IN_FILE.search(each) else of_option)(each)

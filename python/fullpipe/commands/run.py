@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fullpipe import origin, terminal
 from fullpipe._core import Scenario
+from fullpipe.algorithms.classes import of_file
 from fullpipe.commands.declare import Option
 from fullpipe.commands.options import (
     ON,
@@ -28,7 +29,6 @@ from fullpipe.commands.options import (
     set_option,
     setting,
 )
-from fullpipe.controllers import of_file
 from fullpipe.errors import fail, printing, stoppable, user_errors
 from fullpipe.progress import Bar, Intervals
 from fullpipe.run import Run, parse

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from fullpipe.controllers import Controllers
+    from fullpipe.algorithms.classes import Controllers
     from fullpipe.given import Algorithm
     from fullpipe.toml import Setting
     from fullpipe.view.figure import Picture

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import terminal
+from fullpipe.algorithms.plugins import is_library
 from fullpipe.comparison.plan import TooFewError
 from fullpipe.comparison.show import records, show
 from fullpipe.errors import UserError, printing
-from fullpipe.plugins import is_library
 from fullpipe.results.beside import beside
 from fullpipe.results.kept import computing
 from fullpipe.results.words import command_of

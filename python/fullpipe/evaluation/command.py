@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fullpipe import terminal
+from fullpipe.algorithms.classes import given, sources
+from fullpipe.algorithms.own import own
+from fullpipe.algorithms.plugins import used
 from fullpipe.batch import kept_in, other_runners
 from fullpipe.batch.cells import HERE, QUEUE_HERE, Cells
 from fullpipe.batch.cluster import ClusterError, NoClusterError, one_cluster
 from fullpipe.batch.spec import SweepSpec, build, command_line
-from fullpipe.controllers import given, sources
 from fullpipe.errors import FailedRunsError, UserError, fail, printing, stoppable
 from fullpipe.evaluation import dossier, worst
 from fullpipe.evaluation.judge import WORDS, judge
 from fullpipe.evaluation.measure import Contender, measured, shown
 from fullpipe.evaluation.suite import VARIATION
 from fullpipe.given import short_name
-from fullpipe.own import own
-from fullpipe.plugins import used
 from fullpipe.progress import Counter
 from fullpipe.report.markdown import lines
 from fullpipe.report.write import Form, make

@@ -7,11 +7,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fullpipe._core import __version__
+from fullpipe.algorithms.own import facts as facts_of
+from fullpipe.algorithms.own import own
 from fullpipe.evaluation import worst
 from fullpipe.evaluation.judge import WORDS, bound_words
 from fullpipe.evaluation.measure import shown
-from fullpipe.own import facts as facts_of
-from fullpipe.own import own
 from fullpipe.programs import is_program, recipe_of
 from fullpipe.programs.lines import version_of
 from fullpipe.report.model import Code, Finding, Number, Report, Section, Table, Text, Timeline

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fullpipe.algorithms.own import options, own
 from fullpipe.evaluation.measure import variation_directory
 from fullpipe.evaluation.suite import VARIATION
-from fullpipe.own import options, own
 from fullpipe.report.panels import time
 from fullpipe.results import disk, suited_interval
 from fullpipe.results.single import load_run

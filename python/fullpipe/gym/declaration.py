@@ -11,8 +11,8 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from fullpipe import _core, toml
-from fullpipe.controllers import given as classes
-from fullpipe.controllers import named
+from fullpipe.algorithms.classes import given as classes
+from fullpipe.algorithms.classes import named
 from fullpipe.errors import refusal
 from fullpipe.given import given
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gymnasium.spaces import Space
     from numpy.typing import NDArray
 
-    from fullpipe.controllers import Controllers
+    from fullpipe.algorithms.classes import Controllers
     from fullpipe.given import ScenarioLike
 
 AGENT = _core.gym_agent()

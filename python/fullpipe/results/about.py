@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from fullpipe.own import Own  # noqa: TC001  (read at run time)
+from fullpipe.algorithms.own import Own  # noqa: TC001  (read at run time)
 from fullpipe.results.kept import read_sealed
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from fullpipe.own import FILE, own
+from fullpipe.algorithms.own import FILE, own
 from fullpipe.programs import left
 from fullpipe.results import disk
 from fullpipe.results.files import RUNNERS, write_parquet

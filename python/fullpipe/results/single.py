@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fullpipe import own
+from fullpipe.algorithms import own
 from fullpipe.metrics import Metrics
 from fullpipe.results.about import TEST, Measured, RunnersAbout, TestAbout
 from fullpipe.results.files import RUNNERS

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from fullpipe.own import facts as facts_of
-from fullpipe.own import options
+from fullpipe.algorithms.own import facts as facts_of
+from fullpipe.algorithms.own import options
 from fullpipe.results import about as abouts
 from fullpipe.results.kept import read_json, read_parquet, shards
 from fullpipe.results.model import RUNNER, TABLES, Axis, NoResultsError, Point, Results, Series

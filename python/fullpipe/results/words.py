@@ -6,14 +6,14 @@ from itertools import takewhile
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from fullpipe.own import options
+from fullpipe.algorithms.own import options
 from fullpipe.runners import SIMULATOR, option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from fullpipe.own import Own
+    from fullpipe.algorithms.own import Own
 
 
 ONLY_FLOW = "flow"

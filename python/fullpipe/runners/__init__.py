@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
 from fullpipe import wings
-from fullpipe.controllers import is_imported
+from fullpipe.algorithms.classes import is_imported
 from fullpipe.errors import RunnerError, refusal
 
 if TYPE_CHECKING:

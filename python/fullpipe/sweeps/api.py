@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping
 
-    from fullpipe.controllers import Controllers
+    from fullpipe.algorithms.classes import Controllers
     from fullpipe.given import Algorithm, ScenarioLike
     from fullpipe.toml import Setting
 

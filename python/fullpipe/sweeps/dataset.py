@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from fullpipe.algorithms.own import options
 from fullpipe.kept import Kept
-from fullpipe.own import options
 from fullpipe.results import about as abouts
 from fullpipe.results import objects, read_parquet, scan_parquet
 from fullpipe.results.sweep import series_files, series_folder, shard_files

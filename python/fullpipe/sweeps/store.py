@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe import _core
+from fullpipe.algorithms.own import own
 from fullpipe.batch.store import Store, gaps, header
 from fullpipe.frame import table
-from fullpipe.own import own
 from fullpipe.results import about as abouts
 from fullpipe.results import disk, sums, write_parquet, write_shard
 from fullpipe.results.sweep import ShardFile, series_files, shard_files, shard_stem

@@ -68,11 +68,11 @@ def command(
         fullpipe fleet simulate --paths 10000 --cc cubic,bbr1,bbr3 --out fleet
         fullpipe fleet compare fleet
     """
-    from fullpipe.controllers import is_imported
+    from fullpipe.algorithms.classes import is_imported
+    from fullpipe.algorithms.plugins import is_library
+    from fullpipe.algorithms.policies import is_policy
     from fullpipe.fleet.population.command import simulate
     from fullpipe.fleet.population.spec import PopulationSpec, population
-    from fullpipe.plugins import is_library
-    from fullpipe.policies import is_policy
 
     with user_errors():
         try:

@@ -19,7 +19,7 @@ def command(
         fullpipe plugin build my-reno
         fullpipe run ./my-reno/target/release/libmy_reno.so
     """
-    from fullpipe.plugins.crate import build
+    from fullpipe.algorithms.plugins.crate import build
 
     with user_errors():
         library = build(crate)

@@ -47,9 +47,9 @@ def command(
         fullpipe plugin check libmine.so --sequences 5000
     """
     from fullpipe import _core
-    from fullpipe.controllers import given, is_imported
-    from fullpipe.plugins import loaded
-    from fullpipe.policies import is_policy
+    from fullpipe.algorithms.classes import given, is_imported
+    from fullpipe.algorithms.plugins import loaded
+    from fullpipe.algorithms.policies import is_policy
 
     with user_errors():
         if library.partition(":")[0].endswith(".py") or is_imported(library) or is_policy(library):

@@ -11,7 +11,7 @@ def command() -> None:
         cc -O2 -shared -fPIC -I"$(fullpipe plugin header)" mine.c -o libmine.so
         fullpipe compare cubic ./libmine.so
     """
-    from fullpipe.plugins.crate import sources
+    from fullpipe.algorithms.plugins.crate import sources
 
     with printing():
         print(sources() / "include")

@@ -22,7 +22,7 @@ def command(
         fullpipe plugin new my-reno
         fullpipe compare cubic ./my-reno
     """
-    from fullpipe.plugins.crate import new
+    from fullpipe.algorithms.plugins.crate import new
 
     with user_errors():
         new(name)

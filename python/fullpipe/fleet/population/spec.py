@@ -16,7 +16,7 @@ from fullpipe.origin import read
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fullpipe.controllers import Given
+    from fullpipe.algorithms.classes import Given
 
 FORMAT = 2
 """Version of `simulate.json`, raised when the meaning of the files changes."""

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe import _core
 from fullpipe._core import __version__
+from fullpipe.algorithms.plugins import built_in
+from fullpipe.algorithms.policies import is_policy
 from fullpipe.checks.judge import judged
 from fullpipe.checks.show import measured
-from fullpipe.plugins import built_in
-from fullpipe.policies import is_policy
 from fullpipe.progress import Counter
 from fullpipe.report.html import asset, document
 from fullpipe.results import suited_interval

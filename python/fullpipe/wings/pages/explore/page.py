@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from fullpipe import _core, origin
-from fullpipe.plugins import built_in
+from fullpipe.algorithms.plugins import built_in
 from fullpipe.view.colors import COLORS, DASHES, ON_DARK, color_of
 from fullpipe.view.document import document
 

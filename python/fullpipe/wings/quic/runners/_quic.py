@@ -11,10 +11,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fullpipe import _core, policies
+from fullpipe import _core
+from fullpipe.algorithms import policies
+from fullpipe.algorithms.plugins import built_in
+from fullpipe.algorithms.policies import is_policy
 from fullpipe.errors import refusal
-from fullpipe.plugins import built_in
-from fullpipe.policies import is_policy
 from fullpipe.programs import lines
 from fullpipe.runners import Missing
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fullpipe import terminal
+from fullpipe.algorithms.classes import sources
+from fullpipe.algorithms.own import lines as lines_of
+from fullpipe.algorithms.own import options, own
+from fullpipe.algorithms.plugins import used
 from fullpipe.batch.checkpoint import Checkpoint
 from fullpipe.batch.spec import build
-from fullpipe.controllers import sources
 from fullpipe.errors import UserError, printing, stoppable
 from fullpipe.given import short_name
-from fullpipe.own import lines as lines_of
-from fullpipe.own import options, own
-from fullpipe.plugins import used
 from fullpipe.progress import Counter
 from fullpipe.results import disk, fresh_directory
 from fullpipe.verdicts.judged import finite
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from fullpipe.own import Own
+    from fullpipe.algorithms.own import Own
     from fullpipe.wings.search.attack.goals import Goal
     from fullpipe.wings.search.attack.worst import Worst
 

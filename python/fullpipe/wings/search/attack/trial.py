@@ -9,11 +9,11 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
+from fullpipe.algorithms.classes import given
+from fullpipe.algorithms.plugins import used
 from fullpipe.batch.cells import HERE
 from fullpipe.batch.executor import on_threads
 from fullpipe.batch.pool import cores
-from fullpipe.controllers import given
-from fullpipe.plugins import used
 from fullpipe.run import Run
 from fullpipe.stats import harm
 from fullpipe.toml import document

@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
+from fullpipe.algorithms.plugins import built_in
 from fullpipe.batch.cells import Cells, merged, shortened
-from fullpipe.plugins import built_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

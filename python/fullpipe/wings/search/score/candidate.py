@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullpipe import _core, policies
+from fullpipe import _core
+from fullpipe.algorithms import policies
+from fullpipe.algorithms.classes import is_imported, similar
+from fullpipe.algorithms.plugins import ENDINGS, is_library
 from fullpipe.batch.spec import build
-from fullpipe.controllers import is_imported, similar
 from fullpipe.errors import UserError
-from fullpipe.plugins import ENDINGS, is_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

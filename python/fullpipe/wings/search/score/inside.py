@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from fullpipe import _core
-from fullpipe.controllers import given
+from fullpipe.algorithms.classes import given
 
 SOCKET = 3
 """The descriptor of the socket to the simulator."""

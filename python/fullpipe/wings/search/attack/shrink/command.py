@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import terminal
-from fullpipe.controllers import given
+from fullpipe.algorithms.classes import given
 from fullpipe.errors import fail, printing, stoppable
 from fullpipe.origin import read
 from fullpipe.progress import Counter

@@ -205,7 +205,7 @@ def _named_anew(before: Subject, after: Subject) -> Subject:
 
 
 def _names(tables: dict[str, Any]) -> list[str]:
-    from fullpipe.controllers import given
+    from fullpipe.algorithms.classes import given
 
     classes = given([each.get("cc", "") for each in tables.get("flow", [])])
     scenario = _core.Scenario.parse(document(tables), "<scenario>", [], controllers=classes)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe import _core
+from fullpipe.algorithms.classes import given
 from fullpipe.batch.pool import pooled
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.checks.judge import judged
-from fullpipe.controllers import given
 from fullpipe.errors import UserError
 from fullpipe.frame import table
 from fullpipe.toml import document

@@ -14,9 +14,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fullpipe import _core, policies, programs
+from fullpipe import _core, programs
+from fullpipe.algorithms import policies
+from fullpipe.algorithms.plugins import give, is_library, load_plugin
 from fullpipe.errors import CONTROLLER, Stopped, hold_exit, refusal, watch_signals
-from fullpipe.plugins import give, is_library, load_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -13,8 +13,8 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
+from fullpipe.algorithms.plugins import ENDINGS, MANIFEST
 from fullpipe.errors import UserError
-from fullpipe.plugins import ENDINGS, MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

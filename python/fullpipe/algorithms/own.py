@@ -8,9 +8,9 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from fullpipe import policies
-from fullpipe.controllers import is_imported, named
-from fullpipe.plugins import MANIFEST, given_as, used
+from fullpipe.algorithms import policies
+from fullpipe.algorithms.classes import is_imported, named
+from fullpipe.algorithms.plugins import MANIFEST, given_as, used
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -80,7 +80,7 @@ def given_as(name: str) -> str:
 def loaded(library: Path, name: str | None = None) -> _core.Plugin:
     """Like :func:`load_plugin`, but returns the library."""
     if library.is_dir():
-        from fullpipe.plugins.crate import build
+        from fullpipe.algorithms.plugins.crate import build
 
         library = build(library)
     return _core.load_plugin(library, name)

@@ -46,10 +46,10 @@ __all__ = [
 
 _LATE = {
     "Comparison": "comparison.api",
-    "Link": "links.api",
+    "Link": "wings.real.links.api",
     "Sweep": "sweeps.dataset",
     "compare": "comparison.api",
-    "link": "links.api",
+    "link": "wings.real.links.api",
     "plot_runs": "plots",
     "sweep": "sweeps.api",
 }

@@ -81,10 +81,20 @@ def read(scenario: str | os.PathLike[str]) -> tuple[str, str]:
         return _decoded(_bounded(stream, file), file), file
 
 
+def text_of(file: Path) -> str:
+    """Returns the text of a file that a user names: a suite, a space, a recipe.
+
+    Raises:
+        OSError: When it can't be read, is too long, or is not in UTF-8.
+    """
+    with file.open("rb") as stream:
+        return _decoded(_bounded(stream, str(file)), str(file))
+
+
 def _bounded(stream: BinaryIO, file: str) -> bytes:
     text = stream.read(_MOST + 1)
     if len(text) > _MOST:
-        raise OSError(f"{file}: more than {_MOST // 2**20} MiB\n  fix: name the file of a scenario")
+        raise OSError(f"{file}: more than {_MOST // 2**20} MiB\n  fix: name another file")
     return text
 
 
@@ -93,7 +103,7 @@ def _decoded(text: bytes, file: str) -> str:
         return text.decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise OSError(
-            f"{file}: not a text file in UTF-8 ({error.reason} at byte {error.start})"
+            f"{file}: not a text file in UTF-8 ({error.reason} at byte {error.start})\n  fix: save it as UTF-8"
         ) from error
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fullpipe import _core
 from fullpipe.algorithms.classes import given as described
 from fullpipe.algorithms.classes import named
+from fullpipe.given import checked
 from fullpipe.run_data import RunData
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from fullpipe.view.figure import Picture
 
 
+@checked
 def run(
     scenario: ScenarioLike,
     *,
@@ -116,6 +118,7 @@ def run(
         return Run(loaded, chosen.execute(loaded, trace, shown))
 
 
+@checked
 def load(
     scenario: ScenarioLike,
     *,

@@ -359,3 +359,34 @@ def test_what_is_no_scenario_and_no_algorithm_is_refused_with_the_forms(tmp_path
     with pytest.raises(TypeError, match="controllers: x = None: not a class\n  fix: give one"):
         fullpipe.run(SCENARIO, controllers=nothing)
     assert fullpipe.load("# long\n" * 2000 + SCENARIO).flows
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "value"),
+    [
+        ("run", "controllers", [1]),
+        ("run", "trace", 5),
+        ("run", "on", 3),
+        ("run", "seed", "7"),
+        ("run", "set", ["path.rate=5mbit"]),
+        ("load", "controllers", 5),
+        ("sweep", "repeat", "3"),
+        ("sweep", "threads", 1.5),
+        ("sweep", "out", 7),
+        ("compare", "repeat", True),
+        ("compare", "on", None),
+        ("link", "set", "path.jitter=5ms"),
+    ],
+)
+def test_an_argument_of_another_type_is_named_with_its_fix(
+    call: str, name: str, value: object
+) -> None:
+    of: dict[str, tuple[Any, ...]] = {"compare": ("cubic", "bbr1"), "link": ("true",)}
+    with pytest.raises(TypeError) as error:
+        getattr(fullpipe, call)(*of.get(call, (SCENARIO,)), **{name: value})
+    told = str(error.value)
+    assert told.startswith(f"{name} = {value!r}: not of its type\n  fix: give ")
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    assert fullpipe.load(SCENARIO, seed=np.int64(3)).seed == 3  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ ROOT = Path(fullpipe.__file__).parent
 LAYERS = (
     {"_core"},  # Rust
     {"bounded", "errors", "frame", "metrics", "notebook", "origin", "pages", "terminal", "toml"},
-    {"wings"},  # what they declare; `wings.NAME` are the wings themselves
+    {"wings"},  # their declarations; `wings.NAME` are the wings themselves
     {"programs"},
     {"algorithms", "canned", "memory", "path_options", "progress", "skeleton"},
     {"given", "runners"},

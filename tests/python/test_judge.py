@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,7 +25,6 @@ from fullpipe.verdicts.judged import Verdict
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
-    from pathlib import Path
 
     from fullpipe.behavior.judge import Found
 
@@ -401,6 +401,22 @@ def test_losses_are_bound_by_those_of_the_model(
     done = _fullpipe(tmp_path / "own.qlog", "--as", "newreno", *words)
     found = {each["condition"]: each for each in json.loads(done.stdout)["conditions"]}["loss-rate"]
     assert (found["verdict"], found["unit"]) == (verdict, "%")
+
+
+def test_a_bound_that_no_loss_can_miss_is_not_evaluated() -> None:
+    """A full pipe is more than all packets of a short trace."""
+    short = Path(__file__).parent / "short.qlog"
+    words = ("--rate", "20mbit", "--rtt", "40ms", "--buffer", "1bdp", "--json")
+    done = _fullpipe(short, "--as", "cubic", *words)
+    found = {each["condition"]: each for each in json.loads(done.stdout)["conditions"]}["loss-rate"]
+    assert found["verdict"] == "not evaluated"
+    assert "and all may be lost: a full pipe of the model is" in found["reason"]
+
+
+def test_a_model_on_a_fast_path_has_a_trace() -> None:
+    short = Path(__file__).parent / "short.qlog"
+    done = _fullpipe(short, "--as", "cubic", "--rate", "20gbit", "--rtt", "40ms", "--buffer=1bdp")
+    assert done.returncode in (0, 1, 3), done.stderr
 
 
 @pytest.mark.parametrize("algorithm", ["newreno", "cubic", "bbr3"])

@@ -27,13 +27,21 @@ cc = "cubic"
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
 @pytest.mark.parametrize("limit", ["ulimit -v 1500000", "ulimit -d 1500000"])
-@pytest.mark.parametrize("command", ["run", "check", "sweep"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run x.toml",
+        "check x.toml",
+        "sweep x.toml",
+        "attack shrink x.toml --keep 'flow.*.goodput > 1mbit'",
+    ],
+)
 def test_a_process_s_own_limit_refuses_a_run_before_it_starts(
     command: str, limit: str, tmp_path: Path
 ) -> None:
-    text = f'expect = ["jain >= 10%"]\n{LARGE}' if command == "check" else LARGE
+    text = f'expect = ["jain >= 10%"]\n{LARGE}' if command.startswith("check") else LARGE
     (tmp_path / "x.toml").write_text(text)
-    shell = f'{limit}; exec "{sys.executable}" -m fullpipe {command} x.toml'
+    shell = f'{limit}; exec "{sys.executable}" -m fullpipe {command}'
     done = subprocess.run(
         ["sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )

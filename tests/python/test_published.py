@@ -217,7 +217,9 @@ def test_a_note_changes_nothing_else(tmp_path: Path) -> None:
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_bytes(b"name = '\xff'")
-    with pytest.raises(PublishedError, match="not UTF-8"):
+    with pytest.raises(
+        PublishedError, match=r"not a text file in UTF-8.*\n  fix: save it as UTF-8"
+    ):
         published.load(file)
 
 

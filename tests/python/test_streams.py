@@ -67,12 +67,37 @@ def test_an_output_lacks_some_characters(words: list[str], encoding: str, tmp_pa
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("command", ["run", "sweep", "check", "explore"])
-def test_a_name_that_is_no_utf_8_is_refused(command: str, tmp_path: Path) -> None:
-    (tmp_path / os.fsdecode(b"bad\xff.toml")).write_text(SCENARIO)
-    done = called(tmp_path, command, b"bad\xff.toml")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", b"bad\xff.toml"],
+        ["sweep", b"bad\xff.toml"],
+        ["check", b"bad\xff.toml"],
+        ["explore", b"bad\xff.toml"],
+        ["attack", "shrink", b"bad\xff.toml", "--keep", "flow.0.goodput > 1mbit"],
+        ["workload", "describe", b"bad\xff.toml"],
+        ["run", "x.toml", "--out", b"o\xff"],
+        ["sweep", "x.toml", "--repeat", "2", "--out", b"o\xff"],
+        ["compare", "cubic", "bbr1", "--duration", "1s", "--out", b"o\xff"],
+        ["report", b"o\xff"],
+        ["run", b"policy:p\xff.json"],
+    ],
+)
+def test_a_name_that_is_no_utf_8_is_refused(words: list[str | bytes], tmp_path: Path) -> None:
+    for name in (b"bad\xff.toml", b"x.toml"):
+        (tmp_path / os.fsdecode(name)).write_text(SCENARIO)
+    done = called(tmp_path, *words)
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
-    assert "a name that is not in UTF-8\n  fix: rename it" in done.stderr
+    assert "\\udcff" in done.stderr
+    assert ": a name that is not in UTF-8\n  fix: rename it" in done.stderr
+
+
+def test_a_directory_whose_name_is_no_utf_8_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"d\xff")
+    folder.mkdir()
+    done = called(folder, "compare", "cubic", "bbr1", "--duration", "1s")
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert ": a name that is not in UTF-8\n  fix: rename it" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["run", "sweep", "check", "explore"])
@@ -82,10 +107,37 @@ def test_a_file_without_end_is_refused(command: str, tmp_path: Path) -> None:
     assert "/dev/zero: more than 64 MiB\n  fix: " in done.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "policy:/dev/zero"],
+        ["plugin", "check", "/dev/zero"],
+        ["run", "cubic", "--plugin", "/dev/zero"],
+        ["run", "cubic", "--recipe", "/dev/zero"],
+        ["evaluate", "cubic", "--suite", "/dev/zero"],
+        ["score", "cubic", "--suite", "/dev/zero"],
+        ["score", "--candidates", "/dev/zero"],
+        ["attack", "cubic", "--space", "/dev/zero"],
+        ["reproduce", "/dev/zero"],
+        ["run", "cubic", "--set", "path.rate_pattern=file /dev/zero"],
+    ],
+)
+def test_no_reader_takes_a_file_without_end(words: list[str], tmp_path: Path) -> None:
+    done = called(tmp_path, *words, shell="; exit $?")
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "\n  fix: " in done.stderr
+    assert "memory" not in done.stderr
+
+
 def test_a_title_is_as_long_as_a_line(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(f"# {'long ' * 400_000}\n{SCENARIO}")
     begin = time.monotonic()
-    for words in (["run", "x.toml"], ["run", "x.toml", "--out", "o"], ["report", "o"]):
+    for words in (
+        ["run", "x.toml"],
+        ["run", "x.toml", "--out", "o"],
+        ["report", "o"],
+        ["report", "o", "--format", "pdf"],
+    ):
         done = called(tmp_path, *words)
         assert done.returncode == 0, done.stderr
         assert len(done.stdout) < 5_000

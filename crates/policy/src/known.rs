@@ -33,6 +33,9 @@ impl Loaded {
     }
 }
 
+/// The longest file, in bytes: many times that of the largest network that an ACK has time for.
+const LONGEST: u64 = 256 << 20;
+
 static LOADED: Mutex<Vec<Loaded>> = Mutex::new(Vec::new());
 
 /// Reads a policy: from now on, it is the algorithm `name` of this process. A file with the same
@@ -40,11 +43,18 @@ static LOADED: Mutex<Vec<Loaded>> = Mutex::new(Vec::new());
 ///
 /// # Errors If the file can't be read or is no policy.
 pub fn load(file: &Path, name: &str) -> Result<Loaded, Refused> {
-    let text = fs::read_to_string(file).map_err(|error| Refused {
+    let refused = |problem: String| Refused {
         key: String::new(),
-        problem: format!("can't be read: {error}"),
+        problem,
         fix: "name a file that fullpipe.gym.save_policy has written".to_owned(),
-    })?;
+    };
+    match fs::metadata(file) {
+        Ok(about) if !about.is_file() => return Err(refused("not a file".to_owned())),
+        Ok(about) if about.len() > LONGEST => return Err(refused("more than 256 MiB".to_owned())),
+        _ => {}
+    }
+    let text =
+        fs::read_to_string(file).map_err(|error| refused(format!("can't be read: {error}")))?;
     let mut all = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     let same = |known: &&Loaded| known.descriptor.name == name && *known.text == *text;
     if let Some(known) = all.iter().find(same) {

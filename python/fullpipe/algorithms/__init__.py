@@ -1,1 +1,1 @@
-"""Names of algorithms, and what is behind them: classes, libraries and crates, policies."""
+"""Names of algorithms, and the classes, libraries, crates and policies behind them."""

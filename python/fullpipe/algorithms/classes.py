@@ -18,6 +18,7 @@ from fullpipe import _core, programs
 from fullpipe.algorithms import policies
 from fullpipe.algorithms.plugins import give, is_library, load_plugin
 from fullpipe.errors import CONTROLLER, Stopped, hold_exit, refusal, watch_signals
+from fullpipe.origin import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -141,7 +142,7 @@ def of_file(name: str) -> str:
             "no such file", "name a Python file and its class, like mine.py:Mine", place=name
         )
     if not colon:
-        classes = re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        classes = re.findall(r"^class (\w+)", text_of(path), re.MULTILINE)
         fix = " or ".join(f"{file}:{each}" for each in classes) or f"{file}:Mine"
         raise refusal("a file, and its class is missing", f"write {fix}", place=name)
     directory = path.parent.resolve()

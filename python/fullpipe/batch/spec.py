@@ -118,16 +118,28 @@ def refuse_unsuited(spec: SweepSpec, threads: int) -> None:
         ScenarioError: When a flow is a program, or too little memory is free for `threads` runs.
     """
     spec.plan.simulated()
-    (needed, point), free = spec.plan.memory, available()
+    refuse_too_large(spec.plan, spec.file, threads)
+
+
+def refuse_too_large(plan: _core.SweepPlan, file: str, threads: int) -> None:
+    """Compares the memory that `threads` runs of a plan may need with the free memory.
+
+    Raises:
+        ScenarioError: When too little is free.
+    """
+    (needed, point), free = plan.memory, available()
     if free is None or needed * threads <= free:
         return
-    settings = ", ".join(f"{key}={value}" for key, value in spec.plan.settings(point))
+    settings = ", ".join(f"{key}={value}" for key, value in plan.settings(point))
+    of = f" of point {point} ({settings})" if settings else ""
+    at_once = f"{threads} run at a time, " if threads > 1 else ""
     problem = (
-        f"a run of point {point} ({settings}) may need {needed / 1e9:.1f} GB of memory, "
-        f"{threads} run at a time, and {free / 1e9:.1f} GB are free"
+        f"a run{of} may need {needed / 1e9:.1f} GB of memory, {at_once}"
+        f"and {free / 1e9:.1f} GB are free"
     )
-    fix = "use fewer threads, or lower path.rate, path.rtt, path.buffer or the number of flows"
-    raise refusal(problem, fix, file=spec.file)
+    fewer = "use fewer threads, or " if threads > 1 else ""
+    fix = f"{fewer}lower path.rate, path.rtt, path.buffer or the number of flows"
+    raise refusal(problem, fix, file=file)
 
 
 def command_line() -> str:

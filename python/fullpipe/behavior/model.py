@@ -54,7 +54,11 @@ class Model:
     def level(self) -> str:
         """The level of the trace: a row at each ACK, unless there are too many."""
         packets = self.rate_bps * self.duration_s / (8 * 1500)
-        return "ack" if packets < _MOST_ROWS else f"{round(self.duration_s / _MOST_ROWS * 1e6)}us"
+        return (
+            "ack"
+            if packets < _MOST_ROWS
+            else f"{max(round(self.duration_s / _MOST_ROWS * 1e6), 1)}us"
+        )
 
     def run(self, seed: int | None = None) -> Run:
         """Runs the model; with a seed, its start is moved by up to an RTT, and its packets by a tenth of their time.

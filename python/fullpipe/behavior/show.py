@@ -106,18 +106,22 @@ def _print_metrics(judged: Judgment, console: Console) -> None:
 
 
 def _line(name: str, trace: str, model: str, accepted: str, verdict: str) -> str:
-    return f"  {name:<19} {trace:>11} {model:>11}  {accepted:<16} {verdict}"
+    return f"  {name:<19} {trace:>11} {model:>11}  {accepted:<18} {verdict}"
 
 
 def _value(found: Found) -> str:
     shown = found.shown
     if shown is None:
         return "–"
-    return f"{digits(shown.measured)} {found.condition.unit}".rstrip().replace("segments", "seg")
+    return _in_unit(digits(shown.measured), found)
 
 
 def _accepted(found: Found) -> str:
-    return bounds(found.shown.within) if found.shown else ""
+    return _in_unit(bounds(found.shown.within), found) if found.shown else ""
+
+
+def _in_unit(text: str, found: Found) -> str:
+    return f"{text} {found.condition.unit}".rstrip().replace("segments", "seg")
 
 
 def _times(found: Found) -> str:

@@ -68,7 +68,7 @@ def sums(all_checked: Sequence[Checked], without: int) -> str:
     files = {checked.file for checked in all_checked}
     said = (
         f"{len(judged) - missed} of {len(judged)} conditions met in {_count(len(files), 'scenario')}, "
-        f"{sum(checked.runs for checked in all_checked):,} runs"
+        f"{_count(sum(checked.runs for checked in all_checked), 'run')}"
     )
     return f"{said}; {_count(without, 'scenario')} without conditions" if without else said
 

@@ -4,13 +4,17 @@ A command's file is imported when the command is called. Packages that are slow 
 polars, matplotlib, rich) are imported where they are used.
 """
 
+import os
+import sys
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import takewhile
 
 import click
 
 from fullpipe import wings
 from fullpipe.commands.listing import Program
-from fullpipe.errors import ending, heed_signals, printing, tracebacks, user_errors
+from fullpipe.errors import ending, fail, heed_signals, printing, tracebacks, user_errors
 from fullpipe.terminal import open_streams
 
 COMMANDS = {
@@ -153,4 +157,19 @@ def main() -> None:
     open_streams()
     heed_signals()
     with ending(), tracebacks(), printing():
+        _refuse_names()
         app()
+
+
+def _refuse_names() -> None:
+    """Refuses words, and a current directory, that are not in UTF-8: kept files name them, and they are.
+
+    Words behind `--` are those of another program.
+    """
+    words = list(takewhile(lambda word: word != "--", sys.argv[1:]))
+    with suppress(OSError):  # the directory was removed
+        words.append(os.getcwd())  # noqa: PTH109  (Path.cwd raises the same)
+    for word in words:
+        shown = word.encode(errors="backslashreplace").decode()
+        if shown != word:
+            fail(f"{shown}: a name that is not in UTF-8\n  fix: rename it")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.comparison.plan import PARTS, open_directory, plan
-from fullpipe.given import name_of
+from fullpipe.given import checked, name_of
 from fullpipe.kept import Kept
 from fullpipe.path_options import keyed
 from fullpipe.progress import Counter
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fullpipe.view.figure import Picture
 
 
+@checked
 def compare(
     *algorithms: Algorithm,
     rate: Setting | None = None,

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fullpipe.errors import UserError
+from fullpipe.origin import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -216,8 +217,8 @@ def _read(file: Path, folder: Path) -> Recipe:
         raise UserError(f"{file}: {key}: {problem}\n  fix: {fix}")
 
     try:
-        table: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        table: dict[str, Any] = tomllib.loads(text_of(file))
+    except tomllib.TOMLDecodeError as error:
         raise UserError(f"{file}: not TOML: {error}\n  fix: correct it") from error
     for key, value in table.items():
         kind = _KEYS.get(key)

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from fullpipe.batch.repeated import Setup
+from fullpipe.origin import text_of
 from fullpipe.reproduce.toml import scenario_text, value_text
 from fullpipe.verdicts.reader import merged
 
@@ -135,9 +136,9 @@ class _Groups:
         if isinstance(value, str):
             file = self.reader.file.parent / value
             try:
-                return file.read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                reason = error.strerror if isinstance(error, OSError) else "is not UTF-8"
+                return text_of(file)
+            except OSError as error:
+                reason = error.strerror or "no text in UTF-8 of at most 64 MiB"
                 fix = f"name a scenario relative to {self.reader.file.parent}"
                 self.reader.refuse(where, value, f"can't be read ({reason})", fix)
         scenario = self.reader.table(value, where)

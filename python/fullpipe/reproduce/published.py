@@ -145,6 +145,7 @@ def find(name: str, runner: str = SIMULATOR) -> Path:
             return found[each]
     raise PublishedError(
         f"no published table is called {name!r}: the tables are {', '.join(sorted(found))}"
+        "\n  fix: name one of them, or a TOML file like them"
     )
 
 

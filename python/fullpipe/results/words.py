@@ -19,11 +19,19 @@ if TYPE_CHECKING:
 ONLY_FLOW = "flow"
 """The name of the flow of each run of `compare` that has one algorithm alone: the same random numbers for each."""
 
+_TITLE, _ABOUT = 400, 4000
+"""Most characters of a title, and of the description behind it."""
+
 
 def titled(text: str, otherwise: str) -> tuple[str, str]:
-    """Returns the title and the rest of a scenario's first comment lines."""
+    """Returns the title and the rest of a scenario's first comment lines; what no page has room for is cut."""
     lines = [line.strip() for line in first_comment(text)]
-    return (lines[0], " ".join(lines[1:])) if lines else (otherwise, "")
+    return (cut(lines[0], _TITLE), cut(" ".join(lines[1:]), _ABOUT)) if lines else (otherwise, "")
+
+
+def cut(text: str, most: int) -> str:
+    """Returns a text of at most this number of characters, with … for the rest."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def first_comment(text: str) -> list[str]:

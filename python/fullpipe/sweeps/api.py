@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.batch.spec import SweepSpec
-from fullpipe.given import given
+from fullpipe.given import checked, given
 from fullpipe.path_options import keyed
 from fullpipe.results import objects
 from fullpipe.runners import SIMULATOR, chosen
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     Axes = Mapping[str, Sequence[Setting] | str] | Callable[[], Iterable[Mapping[str, Setting]]]
 
 
+@checked
 def sweep(
     scenario: ScenarioLike,
     axes: Axes | None = None,

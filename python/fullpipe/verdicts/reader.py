@@ -7,6 +7,7 @@ import tomllib
 from typing import TYPE_CHECKING, NoReturn
 
 from fullpipe.errors import UserError
+from fullpipe.origin import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,9 +29,11 @@ def read_toml(file: Path) -> Table:
         OSError: When it can't be read.
     """
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        problem, fix = f"byte {error.start} is not UTF-8", "save the file as UTF-8"
+        return tomllib.loads(text_of(file))
+    except OSError as error:
+        if error.strerror:
+            raise
+        raise PublishedError(f"{error}") from error
     except RecursionError:
         problem, fix = "values are nested too deeply", "write each value in a table of its own"
     except tomllib.TOMLDecodeError as error:

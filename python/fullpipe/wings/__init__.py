@@ -1,4 +1,4 @@
-"""Wings: parts that the core does not know. Each package here is one, and declares in `WING` what it adds.
+"""Wings: parts that the core does not know. Each package here is one, and declares its additions in `WING`.
 
 The core imports this module, and of a wing nothing else: `tests/python/test_architecture.py` holds that. The modules of
 a wing's package `commands` are its commands, those of its package `runners` its runners. Everything else is named as

@@ -65,6 +65,9 @@ struct Opened {
     plugin: Option<&'static Plugin>,
 }
 
+/// The longest library, in bytes.
+const LONGEST: u64 = 1 << 30;
+
 static OPENED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
 
 /// Loads the library in `file`, and makes its algorithm known in this process: as `name`, or by the
@@ -77,6 +80,13 @@ static OPENED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
 /// When the file is no library for this machine, has no algorithm, or has one for another version
 /// of the interface; or when the name belongs to another algorithm.
 pub fn load(file: &Path, name: Option<&str>, replaces: bool) -> Result<Loaded, LoadError> {
+    match fs::metadata(file) {
+        Ok(about) if !about.is_file() => return refusal("not a file", "name a shared library"),
+        Ok(about) if about.len() > LONGEST => {
+            return refusal("more than 1 GiB", "name a shared library");
+        }
+        _ => {}
+    }
     let content: Arc<[u8]> = match fs::read(file) {
         Ok(content) => content.into(),
         Err(error) => {

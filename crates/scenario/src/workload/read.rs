@@ -235,8 +235,14 @@ fn input(
 
 /// Reads the distribution in a file.
 fn cdf(path: &Path) -> Result<Named, Refused> {
-    let text = match fs::metadata(path).map(|file| file.len()) {
-        Ok(length) if length > LONGEST => {
+    let text = match fs::metadata(path) {
+        Ok(file) if !file.is_file() => {
+            return Err(Refused::new(
+                "not a file",
+                "give a file of lines \"BYTES SHARE\"",
+            ));
+        }
+        Ok(file) if file.len() > LONGEST => {
             return Err(Refused::new(
                 "the file exceeds 64 MiB",
                 "give a shorter file",

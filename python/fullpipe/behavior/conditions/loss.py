@@ -31,6 +31,8 @@ windows in a round trip (RFC 9438 §4.2). Reno adds a segment."""
 FACTOR = 2.0
 """Accepted losses as a multiple of the model's: a receiver that acknowledges every second packet lets two at once
 into a full queue, where the model may send one."""
+_ALL = 100.0
+"""A bound from here on, in %, can't be missed."""
 LEAST_RUNS = 2
 """An interval needs this number of runs of the model."""
 
@@ -139,6 +141,11 @@ def loss_rate(algorithm: str, runs: Sequence[Observed]) -> Condition:
         if sent <= 0:
             return
         most = 100 * (FACTOR * _upper(runs) + _pipe(runs) / trace.segment / sent)
+        if most >= _ALL:
+            raise LacksError(
+                f"the trace has {sent:.0f} packets, and all may be lost: a full pipe of the model is"
+                f" {_pipe(runs) / trace.segment:.0f}"
+            )
         lost = 100 * np.nan_to_num(lost_packets(trace)) / sent
         beyond = np.flatnonzero(lost > most)
         row = int(beyond[0]) if len(beyond) else len(lost) - 1

@@ -1,4 +1,4 @@
-"""What `fullpipe doctor` says of `fullpipe kernel`."""
+"""Requirements of `fullpipe kernel`, for `fullpipe doctor`."""
 
 from __future__ import annotations
 

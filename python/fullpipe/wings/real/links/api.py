@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from fullpipe.frame import flattened
+from fullpipe.given import checked
 from fullpipe.kept import Kept
 from fullpipe.path_options import keyed
 from fullpipe.toml import as_set
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _WAYS = ("down", "up")
 
 
+@checked
 def link(
     command: str | Sequence[str],
     scenario: ScenarioLike | None = None,

@@ -14,6 +14,7 @@ from fullpipe.algorithms.plugins import used
 from fullpipe.batch.cells import HERE
 from fullpipe.batch.executor import on_threads
 from fullpipe.batch.pool import cores
+from fullpipe.memory import refuse_too_large
 from fullpipe.run import Run
 from fullpipe.stats import harm
 from fullpipe.toml import document
@@ -114,6 +115,7 @@ def run(tables: Tables, classes: Any, trace: str, progress: Progress | None = No
         ScenarioError: When it is refused.
     """
     scenario = _core.Scenario.parse(document(tables), "<attack>", [], controllers=classes)
+    refuse_too_large(scenario, trace)
     return Run(scenario, _core.run(scenario, trace, progress))
 
 

@@ -15,6 +15,7 @@ from fullpipe.algorithms.classes import is_imported, similar
 from fullpipe.algorithms.plugins import ENDINGS, is_library
 from fullpipe.batch.spec import build
 from fullpipe.errors import UserError
+from fullpipe.origin import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -140,7 +141,7 @@ def listed(file: Path) -> Iterator[Candidate]:
         UserError: When a line is no candidate.
         OSError: When the file can't be read.
     """
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(text_of(file).splitlines(), 1):
         if not line.strip():
             continue
         where = f"{file}:{number}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fullpipe import _core
 from fullpipe.batch.cells import HERE
+from fullpipe.batch.spec import refuse_too_large
 from fullpipe.errors import UserError
 from fullpipe.stats.quantity import known_names, quantity
 from fullpipe.toml import as_set
@@ -312,6 +313,7 @@ def _drawn(name: str, part: Part, count: int, seed: int) -> list[list[tuple[str,
         seed=seed,
         points=None,
     )
+    refuse_too_large(plan, f"part {part.name} of {name}", threads=1)
     return [plan.settings(place % plan.points) for place in range(count)]
 
 

@@ -8,8 +8,8 @@ import polars as pl
 
 from fullpipe import _core
 from fullpipe.algorithms.classes import given
-from fullpipe.batch.pool import pooled
-from fullpipe.batch.spec import SweepSpec
+from fullpipe.batch.pool import cores, pooled
+from fullpipe.batch.spec import SweepSpec, refuse_unsuited
 from fullpipe.checks.judge import judged
 from fullpipe.errors import UserError
 from fullpipe.frame import table
@@ -108,4 +108,5 @@ class Holds:
                 raise
             # It sets its jitter to zero: all runs would be the same.
             spec = SweepSpec(text, "<scenario>", repeat=1, seed=1, points=[[]])
+        refuse_unsuited(spec, min(cores(), spec.plan.runs))
         return spec

@@ -29,7 +29,7 @@ from fullpipe.validate.drawn.draw import (
     draw_for_acks,
 )
 from fullpipe.validate.drawn.judge import Compared, Difference, compare
-from fullpipe.validate.drawn.runs import FlowNumbers, on_simulator
+from fullpipe.validate.drawn.runs import KeptFlow, on_simulator
 from fullpipe.validate.drawn.store import Store
 from fullpipe.wings.real.runners import _uml_boot, uml
 
@@ -44,7 +44,7 @@ ONE = Drawn("001", 10_000_000, 0.02, 1.0, "pfifo", 0.0, False, (BULK,), 5.0)
 
 def flow(
     goodput: float = 9e6, rtt: float = 0.03, resent: int = 30, completion: float | None = None
-) -> FlowNumbers:
+) -> KeptFlow:
     return {
         "goodput_bps": goodput,
         "rtt_mean_s": rtt,

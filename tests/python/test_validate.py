@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from conftest import Fullpipe
     from fullpipe.runners import Progress, Result
     from fullpipe.validate.judge import CellOutcome
-    from fullpipe.validate.recorded import FlowNumbers
+    from fullpipe.validate.recorded import RecordedFlow
 
 PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "validation.md"
 
 
 def numbers(
     goodput: float = 10e6, rtt: float = 0.040, queue: float = 0.020, resent: int = 30
-) -> FlowNumbers:
+) -> RecordedFlow:
     return {
         "goodput_bps": goodput,
         "rtt_mean_s": rtt,

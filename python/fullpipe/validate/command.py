@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fullpipe.runners import Progress, Runner
     from fullpipe.validate.cells import Cell, Cells
     from fullpipe.validate.judge import CellOutcome
-    from fullpipe.validate.recorded import FlowNumbers
+    from fullpipe.validate.recorded import RecordedFlow
 
 _SEEDS = 10
 
@@ -145,7 +145,7 @@ def met(outcomes: Sequence[CellOutcome]) -> bool:
 class _RunNumbers(NamedTuple):
     """Results kept of a run."""
 
-    numbers: list[FlowNumbers]
+    numbers: list[RecordedFlow]
     warnings: list[str]
     host: dict[str, str]
 
@@ -227,7 +227,7 @@ def record_anew(known: Cells, chosen: Sequence[Cell]) -> None:
     bar = counting()
     running = bar.add_task("recording", total=len(chosen))
 
-    def one(cell: Cell, progress: Progress) -> tuple[Cell, list[list[FlowNumbers]]]:
+    def one(cell: Cell, progress: Progress) -> tuple[Cell, list[list[RecordedFlow]]]:
         # Without randomness Linux repeats a run exactly, to the nanosecond.
         repeats = known.repeats if cell.setup.scenario(1).is_random else 1
         scenarios = [cell.setup.scenario(seed) for seed in range(1, repeats + 1)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+from fullpipe.validate.quantities import by_algorithm, mean_of, retransmits_of, share
 from fullpipe.verdicts.estimate import Estimate, estimate
 from fullpipe.verdicts.judged import Judged, Verdict, held
 
@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from fullpipe.validate.cells import Cell
-    from fullpipe.validate.recorded import FlowNumbers
+    from fullpipe.validate.quantities import Repeat
     from fullpipe.verdicts.judged import Tolerance
-
-    Repeat = Sequence[FlowNumbers]
 
 _MBIT = 1e6
 _MS = 1e3
@@ -59,24 +57,21 @@ class CellOutcome:
 
 def quantities(cell: Cell) -> list[Quantity]:
     """Returns the quantities to compare: with several flows, total goodput and a share; others by algorithm."""
-    listed = [
-        Quantity(
-            "goodput", "goodput", lambda flows: sum(flow["goodput_bps"] for flow in flows) / _MBIT
-        )
-    ]
-    if len(cell.algorithms) > 1:
+    listed = [Quantity("goodput", "goodput", lambda flows: sum(_goodputs(flows)) / _MBIT)]
+    algorithms = list(by_algorithm(cell.flows))
+    if len(algorithms) > 1:
+        first, own = algorithms[0]
         listed.append(
-            Quantity(f"share of {cell.flows[0]}", "share", lambda flows: _share(cell, flows))
+            Quantity(f"share of {first}", "share", lambda flows: share(_goodputs(flows), own))
         )
     elif len(cell.flows) > 1:
         listed.append(Quantity("largest share", "share", _largest))
-    for algorithm in cell.algorithms:
-        those = [number for number, each in enumerate(cell.flows) if each == algorithm]
-        behind = f" {algorithm}" if len(cell.algorithms) > 1 else ""
+    for algorithm, those in algorithms:
+        behind = f" {algorithm}" if algorithm else ""
         listed += [
-            Quantity(f"RTT{behind}", "rtt", _mean_of("rtt_mean_s", those)),
-            Quantity(f"queue p95{behind}", "queue", _mean_of("queue_p95_s", those)),
-            Quantity(f"resent{behind}", "resent", _resent(those)),
+            Quantity(f"RTT{behind}", "rtt", mean_of("rtt_mean_s", those, _MS)),
+            Quantity(f"queue p95{behind}", "queue", mean_of("queue_p95_s", those, _MS)),
+            Quantity(f"resent{behind}", "resent", retransmits_of(those)),
         ]
     return listed
 
@@ -121,35 +116,10 @@ def _judged(
     return Judged(theirs, cell.name, quantity.name, theirs.value, mine, within, *came_to)
 
 
-def _share(cell: Cell, flows: Repeat) -> float:
-    """Returns the share of the first flow's algorithm in the total goodput."""
-    own = sum(
-        flow["goodput_bps"]
-        for flow, each in zip(flows, cell.flows, strict=True)
-        if each == cell.flows[0]
-    )
-    return own / sum(flow["goodput_bps"] for flow in flows)
+def _goodputs(flows: Repeat) -> list[float]:
+    return [flow["goodput_bps"] for flow in flows]
 
 
 def _largest(flows: Repeat) -> float:
-    goodputs = [flow["goodput_bps"] for flow in flows]
-    return max(goodputs) / sum(goodputs)
-
-
-def _resent(those: Sequence[int]) -> Callable[[Repeat], float]:
-    """Returns a function that sums retransmits over some flows."""
-
-    def resent(flows: Repeat) -> float:
-        return float(sum(flows[number]["retransmits"] for number in those))
-
-    return resent
-
-
-def _mean_of(key: str, those: Sequence[int]) -> Callable[[Repeat], float]:
-    """Returns a function for the mean over some flows in ms, NaN if a flow has no sample."""
-
-    def mean(flows: Repeat) -> float:
-        values = [flows[number][key] for number in those]  # type: ignore[literal-required]
-        return math.nan if None in values else fmean(values) * _MS
-
-    return mean
+    goodputs = _goodputs(flows)
+    return max(share(goodputs, [number]) for number in range(len(goodputs)))

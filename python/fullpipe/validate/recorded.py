@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 from fullpipe.results import disk
 from fullpipe.results.kept import read_json
 from fullpipe.validate.cells import FILE
+from fullpipe.validate.quantities import FlowNumbers
 from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
@@ -20,14 +21,11 @@ if TYPE_CHECKING:
 RESULTS = FILE.with_name("linux.json")
 
 
-class FlowNumbers(TypedDict):
+class RecordedFlow(FlowNumbers):
     """A flow's numbers in a repetition, in SI units; None if there was no sample."""
 
-    goodput_bps: float
-    rtt_mean_s: float | None
     queue_p95_s: float | None
     sent: int
-    retransmits: int
 
 
 class CellNumbers(TypedDict):
@@ -36,7 +34,7 @@ class CellNumbers(TypedDict):
     fingerprint: str
     kernel: str
     recorded: str
-    repeats: list[list[FlowNumbers]]
+    repeats: list[list[RecordedFlow]]
 
 
 class Results(TypedDict):
@@ -47,10 +45,10 @@ class Results(TypedDict):
     cells: dict[str, CellNumbers]
 
 
-def numbers(metrics: Metrics) -> list[FlowNumbers]:
+def numbers(metrics: Metrics) -> list[RecordedFlow]:
     """Returns the numbers to record of a run."""
     return [
-        FlowNumbers(
+        RecordedFlow(
             goodput_bps=flow["goodput_bps"],
             rtt_mean_s=flow["rtt_s"]["mean"],
             queue_p95_s=flow["queue_delay_s"]["p95"],

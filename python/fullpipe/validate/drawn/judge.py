@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+from fullpipe.validate.quantities import by_algorithm, mean_of, retransmits_of, share
 from fullpipe.verdicts.judged import Tolerance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from fullpipe.validate.drawn.draw import Drawn
-    from fullpipe.validate.drawn.runs import FlowNumbers
+    from fullpipe.validate.drawn.runs import KeptFlow
 
-    Repeat = Sequence[FlowNumbers]
+    Repeat = Sequence[KeptFlow]
 
 METRICS = {
     "goodput": Tolerance(relative=0.05),
@@ -113,13 +114,10 @@ def _differences(
             yield Difference(metric, whose, linux_mean, our_mean, math.inf, 0.0)
 
     yield from of("goodput", "", lambda flows: sum(_bytes(drawn, flows)) / drawn.duration_s)
-    algorithms = list(dict.fromkeys(flow.cc for flow in drawn.flows))
-    for cc in algorithms:
-        those = [number for number, flow in enumerate(drawn.flows) if flow.cc == cc]
-        whose = cc if len(algorithms) > 1 else ""
-        yield from of("mean RTT", whose, _mean("rtt_mean_s", those))
-        yield from of("p95 RTT", whose, _mean("rtt_p95_s", those))
-        yield from of("retransmissions", whose, _mean("retransmits", those, times=len(those)))
+    for whose, those in by_algorithm([flow.cc for flow in drawn.flows]):
+        yield from of("mean RTT", whose, mean_of("rtt_mean_s", those))
+        yield from of("p95 RTT", whose, mean_of("rtt_p95_s", those))
+        yield from of("retransmissions", whose, retransmits_of(those))
     if len(drawn.flows) > 1:
         shares = [
             next(of("share", name, _share(drawn, number)))
@@ -130,7 +128,7 @@ def _differences(
         if drawn.flows[number].app == "transfer":
             yield from of("completion time", name, _completion(drawn, number))
         if drawn.flows[number].app == "requests":
-            yield from of("answer time", name, _mean("response_s", [number]))
+            yield from of("answer time", name, mean_of("response_s", [number]))
 
 
 def _difference(
@@ -170,21 +168,7 @@ def _bytes(drawn: Drawn, flows: Repeat) -> list[float]:
 
 
 def _share(drawn: Drawn, number: int) -> Callable[[Repeat], float]:
-    def share(flows: Repeat) -> float:
-        each = _bytes(drawn, flows)
-        return each[number] / sum(each) if sum(each) else 0.0
-
-    return share
-
-
-def _mean(key: str, those: Sequence[int], times: int = 1) -> Callable[[Repeat], float]:
-    """Returns the mean over some flows times a number; NaN if a flow has no sample."""
-
-    def mean(flows: Repeat) -> float:
-        values = [flows[number][key] for number in those]  # type: ignore[literal-required]
-        return math.nan if None in values else fmean(values) * times
-
-    return mean
+    return lambda flows: share(_bytes(drawn, flows), [number])
 
 
 def _completion(drawn: Drawn, number: int) -> Callable[[Repeat], float]:

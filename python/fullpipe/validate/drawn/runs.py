@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from fullpipe.runners.sim import RUNNER as SIMULATOR
+from fullpipe.validate.quantities import FlowNumbers
 from fullpipe.wings.real.runners import uml
 
 if TYPE_CHECKING:
@@ -16,18 +17,15 @@ if TYPE_CHECKING:
     from fullpipe.validate.drawn.draw import Drawn
 
 
-class FlowNumbers(TypedDict):
+class KeptFlow(FlowNumbers):
     """A flow's numbers in a run, in SI units; None without a sample, or for a flow that did not complete."""
 
-    goodput_bps: float
-    rtt_mean_s: float | None
     rtt_p95_s: float | None
-    retransmits: int
     completion_s: float | None
     response_s: float | None
 
 
-def on_kernel(drawn: Drawn, progress: Progress) -> list[list[FlowNumbers]]:
+def on_kernel(drawn: Drawn, progress: Progress) -> list[list[KeptFlow]]:
     """Runs a scenario on user-mode Linux with each of its seeds, in one boot.
 
     Raises:
@@ -38,7 +36,7 @@ def on_kernel(drawn: Drawn, progress: Progress) -> list[list[FlowNumbers]]:
     return [numbers(json.loads(each.metrics_json())) for each in made]
 
 
-def on_simulator(drawn: Drawn, seeds: int, progress: Progress) -> list[list[FlowNumbers]]:
+def on_simulator(drawn: Drawn, seeds: int, progress: Progress) -> list[list[KeptFlow]]:
     """Runs a scenario on the simulator: with `seeds` seeds or more if it depends on random numbers, otherwise once."""
     count = max(seeds, drawn.seeds) if drawn.is_random else 1
     scenarios = (drawn.setup.scenario(seed) for seed in _seeds(count))
@@ -46,10 +44,10 @@ def on_simulator(drawn: Drawn, seeds: int, progress: Progress) -> list[list[Flow
     return [numbers(json.loads(each.metrics_json())) for each in made]
 
 
-def numbers(metrics: Metrics) -> list[FlowNumbers]:
+def numbers(metrics: Metrics) -> list[KeptFlow]:
     """Returns the numbers to keep of a run."""
     return [
-        FlowNumbers(
+        KeptFlow(
             goodput_bps=flow["goodput_bps"],
             rtt_mean_s=flow["rtt_s"]["mean"],
             rtt_p95_s=flow["rtt_s"]["p95"],

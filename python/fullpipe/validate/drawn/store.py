@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fullpipe.validate.drawn.draw import Drawn
-    from fullpipe.validate.drawn.runs import FlowNumbers
+    from fullpipe.validate.drawn.runs import KeptFlow
 
 _ABOUT, _LINUX, _SCENARIOS, _ACKS = "random.json", "linux.jsonl", "scenarios", "acks"
 _FORMAT = 1
@@ -55,7 +55,7 @@ class Store:
             raise FileExistsError(
                 f"{called}: it holds results of another kernel, {there}\n  fix: name a new directory"
             )
-        self._known: dict[str, list[list[FlowNumbers]]] = {}
+        self._known: dict[str, list[list[KeptFlow]]] = {}
         self._torn = self._load(directory / _LINUX)
 
     @contextmanager
@@ -74,11 +74,11 @@ class Store:
         disk.put(file, drawn.text())
         return file
 
-    def linux(self, drawn: Drawn) -> list[list[FlowNumbers]] | None:
+    def linux(self, drawn: Drawn) -> list[list[KeptFlow]] | None:
         """Returns the kernel's numbers of a scenario; None if it has not run."""
         return self._known.get(drawn.fingerprint)
 
-    def add(self, drawn: Drawn, repeats: list[list[FlowNumbers]]) -> None:
+    def add(self, drawn: Drawn, repeats: list[list[KeptFlow]]) -> None:
         """Keeps the kernel's numbers."""
         row = {"scenario": drawn.name, "fingerprint": drawn.fingerprint, "repeats": repeats}
         line = json.dumps(row)

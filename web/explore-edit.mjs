@@ -128,6 +128,15 @@ said.mixed.problem = await problem();
 await after(() => page.getByRole("button", { name: "remove web" }).click());
 said.mixed.removed = await text();
 
+// Conditions in several units: of several flows, of quantiles, of a workload, without a value.
+const expected = `expect = [
+  "flow.*.goodput >= 1mbit", "p90 of flow.download.rtt.p95 <= 1rtt", "median of jain <= 50%", "packets > 1",
+  "workload.web.slowdown.p95 <= 3", "link.bottleneck.queue_delay.p95 <= 1rtt", "flow.download.completion < 9s",
+  "flow.second.limited_by.cwnd > 0.5", "p5 of flow.second.completion > 12s",
+]\n${mixed}[[flow]]\nname = "second"\ncc = "bbr3"\n`;
+await after(() => toml.fill(expected));
+said.expected = { text: expected, verdicts: await page.locator("#results .verdicts li").allTextContents() };
+
 // Flows that are not tables: nothing is changed by guess.
 const inline = `duration = "5s"\nflow = [{ cc = "cubic" }, { cc = "bbr3" }]\n${path}`;
 await after(() => toml.fill(inline));

@@ -64,6 +64,7 @@ __all__ = [
     "gym_info",
     "handed_over",
     "impairments",
+    "judged",
     "kernel_bpf",
     "kernel_place",
     "levels",
@@ -1455,6 +1456,18 @@ def rows(runs: Sequence[tuple[int, str]]) -> _Rows:
 
     Raises:
         ValueError: When an element is not the metrics of a run.
+    """
+
+def judged(
+    scenario: Scenario,
+    values: Callable[[int | None, str], Sequence[tuple[int, float | None]]],
+) -> str:
+    """Judges the repetitions of a scenario, and returns the verdicts as JSON: a list, in the order of its conditions.
+
+    Args:
+        scenario: The scenario with the conditions.
+        values: A function that returns (seed, value) of each repetition, for the index of a flow (None for the run
+            or a link) and the column of a metric.
     """
 
 def memory_needed(scenario: Scenario, trace: str) -> int:

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import fullpipe
 from browser import built_engine, observed
+from fullpipe.checks.judge import judged
+from fullpipe.results.rows import rows_of
 from fullpipe.wings.pages import explore
 
 if TYPE_CHECKING:
@@ -106,6 +109,17 @@ def test_workloads_have_controls_beside_flows(seen: dict[str, Any]) -> None:
     assert 'name = "download"\ncc = "newreno"' in mixed["text"]
     assert "workload" not in mixed["removed"]
     assert "[[flow]]" in mixed["removed"]
+
+
+def test_conditions_are_judged_and_worded_as_by_check(seen: dict[str, Any]) -> None:
+    expected = seen["expected"]
+    run = fullpipe.run(expected["text"])
+    judgments = judged(run.scenario, rows_of(run.metrics))
+    assert expected["verdicts"] == [
+        f"{'✓ met' if each.met else '✗ missed'} {each.name}: {each.shown}" for each in judgments
+    ]
+    assert len(judgments) == 10
+    assert {each.met for each in judgments} == {True, False}
 
 
 def test_flows_that_are_no_tables_are_changed_in_the_text_alone(seen: dict[str, Any]) -> None:

@@ -79,7 +79,7 @@ mod _core {
     #[pymodule_export]
     use crate::run::{RunResult, check_simulator, handed_over, memory_needed, run};
     #[pymodule_export]
-    use crate::scenario_file::Scenario;
+    use crate::scenario_file::{Scenario, judged};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::signals::watch_signals;

@@ -304,25 +304,36 @@ impl Scenario {
     }
 }
 
+/// Judges the repetitions of a scenario by its conditions, and returns the verdicts as JSON. `values`
+/// returns (seed, value) of each repetition, for the flow and the column of a metric.
+#[pyfunction]
+pub(crate) fn judged(
+    scenario: &Bound<'_, Scenario>,
+    values: &Bound<'_, PyAny>,
+) -> PyResult<String> {
+    let conditions = scenario.get().inner.expectations();
+    let conditions = conditions.map_err(|error| refused(scenario.py(), &error))?;
+    let mut verdicts = vec![];
+    for condition in &conditions {
+        for of in &condition.measured {
+            let values = values.call1((of.flow, &of.column))?;
+            verdicts.push(condition.judge(of, &values.extract::<Vec<_>>()?));
+        }
+    }
+    Ok(serde_json::to_string(&verdicts).expect("a verdict is plain data"))
+}
+
 fn in_notebook(scenario: &Bound<'_, Scenario>, form: &str) -> PyResult<Py<PyAny>> {
     let module = scenario.py().import("fullpipe.view.scenario")?;
     Ok(module.call_method1(form, (scenario,))?.unbind())
 }
 
 fn as_tuple(expectation: fullpipe_scenario::Expectation) -> Expectation {
-    let fullpipe_scenario::Expectation {
-        text,
-        over,
-        comparison,
-        measured,
-    } = expectation;
-    let quantile = match over {
-        fullpipe_scenario::Over::Every => None,
-        fullpipe_scenario::Over::Quantile(share) => Some(share),
-    };
-    let measured = measured
+    let measured = expectation
+        .measured
         .into_iter()
         .map(|of| (of.flow, of.column, of.bound, of.unit))
         .collect();
-    (text, quantile, comparison.symbol(), measured)
+    let symbol = expectation.comparison.symbol();
+    (expectation.text, expectation.quantile, symbol, measured)
 }

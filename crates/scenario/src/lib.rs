@@ -44,7 +44,7 @@ pub use access::ACCESS_SPEED;
 pub use app::{App, Media, On};
 pub use buffer::Buffer;
 pub use error::Error;
-pub use expect::{Comparison, Expectation, Measured, Over};
+pub use expect::{Comparison, Expectation, Measured, Verdict};
 pub use fullpipe_units::ParamValue;
 pub use host::{Host, Quic, Wake};
 pub use impairment::{Policer, Shaper, Suspend};

@@ -75,7 +75,8 @@ mod exports {
         session(|session| session.so_far());
     }
 
-    /// Ends the run and replies with its metrics, its trace and the trace's hash.
+    /// Ends the run and replies with its metrics, the verdicts on them, its trace and the trace's
+    /// hash.
     #[unsafe(no_mangle)]
     extern "C" fn finish() {
         session(|session| session.finish());

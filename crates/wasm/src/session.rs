@@ -16,7 +16,7 @@ use crate::own::{METHODS, descriptor};
 pub(crate) struct Session {
     text: Vec<u8>,
     registry: Registry,
-    run: Option<Simulation>,
+    run: Option<(Scenario, Simulation)>,
     /// The latest reply, JSON.
     pub(crate) reply: Vec<u8>,
     /// The numbers that it describes.
@@ -40,7 +40,7 @@ impl Session {
         };
         let made = Scenario::parse(&text, "scenario").and_then(|scenario| {
             let run = Simulation::new(&scenario, &self.registry, level)?;
-            Ok((describe(&scenario, &self.registry), run))
+            Ok((describe(&scenario, &self.registry), (scenario, run)))
         });
         let opened = made.is_ok();
         let reply = match made {
@@ -56,49 +56,58 @@ impl Session {
 
     /// Records the packets that are sent in a window of time.
     pub(crate) fn log_packets(&mut self, from_ns: u64, to_ns: u64) {
-        if let Some(run) = &mut self.run {
+        if let Some((_, run)) = &mut self.run {
             run.log_packets(time(from_ns), time(to_ns));
         }
     }
 
     /// Advances; returns whether the run is over.
     pub(crate) fn advance(&mut self, steps: u64) -> bool {
-        self.run.as_mut().is_none_or(|run| run.advance(steps))
+        self.run.as_mut().is_none_or(|(_, run)| run.advance(steps))
     }
 
     /// Advances to a time; returns whether the run is over.
     pub(crate) fn advance_to(&mut self, at_ns: u64) -> bool {
         self.run
             .as_mut()
-            .is_none_or(|run| run.advance_to(time(at_ns)))
+            .is_none_or(|(_, run)| run.advance_to(time(at_ns)))
     }
 
     /// Returns the time of the run in seconds.
     pub(crate) fn now(&self) -> f64 {
-        self.run.as_ref().map_or(0.0, |run| run.now().as_secs_f64())
+        self.run
+            .as_ref()
+            .map_or(0.0, |(_, run)| run.now().as_secs_f64())
     }
 
     /// Replies with the trace so far.
     pub(crate) fn so_far(&mut self) {
         self.block.clear();
-        let trace = self.run.as_ref().and_then(Simulation::trace_so_far);
+        let run = self.run.as_ref();
+        let trace = run.and_then(|(_, run)| run.trace_so_far());
         let tables = trace.map(|trace| pack(&trace, &mut self.block));
         self.answer(&json!({ "tables": tables }));
     }
 
-    /// Replies with the results of the run, or of its part so far.
+    /// Replies with the results of the run, or of its part so far, and the verdicts on them.
     pub(crate) fn finish(&mut self) {
         self.block.clear();
         let reply = match self.run.take() {
             None => json!({}),
-            Some(run) => {
+            Some((scenario, run)) => {
                 let run = run.finish();
+                let metrics = json!(run.summary);
                 let hash = run
                     .trace
                     .as_ref()
                     .map(|trace| format!("{:016x}", trace.hash()));
                 let tables = run.trace.map(|trace| pack(&trace, &mut self.block));
-                json!({ "metrics": run.summary, "hash": hash, "tables": tables })
+                json!({
+                    "verdicts": verdicts(&scenario, &metrics),
+                    "metrics": metrics,
+                    "hash": hash,
+                    "tables": tables,
+                })
             }
         };
         self.answer(&reply);
@@ -149,25 +158,18 @@ fn describe(scenario: &Scenario, registry: &Registry) -> Value {
             "cc": flow.cc,
             "start_s": scenario.start(flow).as_secs_f64(),
         })).collect::<Vec<_>>(),
-        "expect": expectations(scenario),
         "links": scenario.links().map(|link| link.name.as_str()).collect::<Vec<_>>(),
     })
 }
 
-/// Returns the conditions of the scenario, with the columns that they compare.
-fn expectations(scenario: &Scenario) -> Vec<Value> {
-    let known = scenario.expectations().unwrap_or_default();
-    let conditions = known.into_iter().map(|condition| {
-        let measured = condition.measured.iter().map(|of| {
-            json!({ "flow": of.flow, "column": of.column, "bound": of.bound, "unit": of.unit })
-        });
-        json!({
-            "text": condition.text,
-            "comparison": condition.comparison.symbol(),
-            "measured": measured.collect::<Vec<_>>(),
-        })
+/// Judges a run by the conditions of its scenario.
+fn verdicts(scenario: &Scenario, metrics: &Value) -> Value {
+    let conditions = scenario.expectations().unwrap_or_default();
+    let verdicts = conditions.iter().flat_map(|condition| {
+        let of_each = condition.measured.iter();
+        of_each.map(move |of| condition.judge(of, &[(scenario.seed, of.value(metrics))]))
     });
-    conditions.collect()
+    json!(verdicts.collect::<Vec<_>>())
 }
 
 /// Returns an error: its text, and the parts of it.

@@ -28,7 +28,7 @@ def markdown(found: Against, done: Sequence[Checked]) -> str:
     if counting:
         lines += [*_table(counting), ""]
     missed = [
-        f"- {_plain(checked.file)}: `{each.subject.name}`, measured {_plain(_measured(each))}"
+        f"- {_plain(checked.file)}: `{each.name}`, measured {_plain(each.shown)}"
         for checked in done
         for each in checked.judged
         if not each.met
@@ -119,9 +119,3 @@ def _plain(text: str) -> str:
     from fullpipe.terminal import printable
 
     return printable(" ".join(text.split())).translate(_SPECIAL)
-
-
-def _measured(each: object) -> str:
-    from fullpipe.checks.show import measured
-
-    return measured(each)  # type: ignore[arg-type]

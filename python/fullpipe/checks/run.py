@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe.batch.pool import Step
-    from fullpipe.checks.judge import Condition
+    from fullpipe.checks.judge import JudgedCondition
     from fullpipe.progress import Counter
     from fullpipe.runners import Runner
-    from fullpipe.verdicts.judged import Judged
 
 
 _SHARD_S = 1.0
@@ -58,7 +57,7 @@ class Checked(NamedTuple):
 
     file: str
     title: str
-    judged: Sequence[Judged[Condition]]
+    judged: Sequence[JudgedCondition]
     given: Given
     """The changes that options make."""
     jitter: Sequence[str]
@@ -78,7 +77,7 @@ class Checked(NamedTuple):
     @property
     def columns(self) -> set[str]:
         """The columns that the conditions name."""
-        return {each.subject.column for each in self.judged}
+        return {each.column for each in self.judged}
 
     @property
     def met(self) -> bool:
@@ -203,7 +202,7 @@ def check(
             yield Checked(
                 subject.spec.file,
                 subject.scenario.title or "",
-                list(judged(subject.scenario, rows)),
+                judged(subject.scenario, rows),
                 given,
                 [f"{key}={jitter}" for key, jitter, _ in plan.added_jitter],
                 plan.runs,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import shlex
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ from fullpipe.results import disk
 from fullpipe.runners import SIMULATOR, option
 from fullpipe.terminal import printable
 from fullpipe.verdicts.show import line
-from fullpipe.view.table import NONE, digits, rate_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,9 +21,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from fullpipe.checks.judge import Condition
+    from fullpipe.checks.judge import JudgedCondition
     from fullpipe.checks.run import Checked
-    from fullpipe.verdicts.judged import Judged
 
 _CONDITION, _MEASURED = 42, 24
 _NOT_XML = re.compile("[\ufffe\uffff]")
@@ -39,15 +36,15 @@ def show(checked: Checked, console: Console) -> None:
     made = f" with {', '.join(checked.set)}" if checked.set else ""
     console.print(Text.assemble((_called(checked), "bold"), f"{made}, {how_often}"), soft_wrap=True)
     for each in checked.judged:
-        condition = each.subject.name
+        condition = each.name
         if len(condition) > _CONDITION:
             console.print(Text(f"  {condition}"), soft_wrap=True)
             condition = ""
-        text = f"  {condition:<{_CONDITION}} {measured(each):>{_MEASURED}}  "
+        text = f"  {condition:<{_CONDITION}} {each.shown:>{_MEASURED}}  "
         console.print(line(text, each.verdict))
         if not each.met:
             console.print(Text(f"    {reason(each)}:"), soft_wrap=True)
-            seed = each.failed[0]
+            seed = each.failed_seeds[0]
             console.print(Text(f"    {shlex.join(checked.replay(seed))}"), soft_wrap=True)
             if checked.runner == SIMULATOR and not wings.in_page().outsiders(checked.resolved):
                 console.print(Text(f"    {shlex.join(checked.explore(seed))}"), soft_wrap=True)
@@ -73,25 +70,12 @@ def sums(all_checked: Sequence[Checked], without: int) -> str:
     return f"{said}; {_count(without, 'scenario')} without conditions" if without else said
 
 
-def measured(each: Judged[Condition]) -> str:
-    """Formats the range of the repetitions, or their quantile."""
-    quantile, ours = each.subject.quantile, each.ours
-    if quantile is not None:
-        return f"{_quantile(quantile)} {_shown(each, ours.value)}"
-    if math.isnan(ours.least):
-        return NONE
-    scale, unit = _scale(each)
-    low, high = digits(ours.least * scale), digits(ours.most * scale)
-    return f"{low if low == high else f'{low} – {high}'}{unit}"
-
-
-def reason(each: Judged[Condition]) -> str:
+def reason(each: JudgedCondition) -> str:
     """Returns the number of repetitions that miss a condition, and the seed of the worst."""
-    how_often = (
-        f"missed in {len(each.failed)} of {each.runs} repetitions" if each.runs > 1 else "missed"
-    )
-    seed = each.failed[0]
-    if math.isnan(each.ours.value):
+    missed, runs = each.failed_seeds, each.repetitions
+    how_often = f"missed in {len(missed)} of {runs} repetitions" if runs > 1 else "missed"
+    seed = missed[0]
+    if each.measured is None:
         return f"{how_often}, without a value for seed {seed}"
     return f"{how_often}, worst with seed {seed}"
 
@@ -104,18 +88,20 @@ def records(all_checked: Sequence[Checked]) -> str:
                 "file": checked.file,
                 "runner": checked.runner,
                 "set": dict(checked.given.written),
-                "condition": each.subject.text,
-                "of": each.subject.of,
-                "quantile": each.subject.quantile,
-                "bound": each.subject.bound,
-                "measured": _number(each.ours.value),
-                "least": _number(each.ours.least),
-                "most": _number(each.ours.most),
-                "unit": each.subject.unit,
-                "repetitions": each.runs,
+                "condition": each.condition,
+                "of": each.of,
+                "quantile": each.quantile,
+                "bound": each.bound,
+                "measured": each.measured,
+                "least": each.least,
+                "most": each.most,
+                "unit": each.unit,
+                "repetitions": each.repetitions,
                 "verdict": each.verdict.value,
-                "failed_seeds": list(each.failed),
-                "replay": shlex.join(checked.replay(each.failed[0])) if each.failed else None,
+                "failed_seeds": each.failed_seeds,
+                "replay": shlex.join(checked.replay(each.failed_seeds[0]))
+                if each.failed_seeds
+                else None,
             }
             for checked in all_checked
             for each in checked.judged
@@ -155,46 +141,18 @@ def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
                 suite,
                 "testcase",
                 classname=xml(_called(checked)),
-                name=xml(each.subject.name),
+                name=xml(each.name),
                 time=share,
             )
             if not each.met:
                 failure = ET.SubElement(
-                    case, "failure", message=xml(f"measured {measured(each)}"), type="missed"
+                    case, "failure", message=xml(f"measured {each.shown}"), type="missed"
                 )
-                failure.text = xml(f"{reason(each)}\n{shlex.join(checked.replay(each.failed[0]))}")
+                failure.text = xml(
+                    f"{reason(each)}\n{shlex.join(checked.replay(each.failed_seeds[0]))}"
+                )
     ET.indent(root)
     disk.put(path, ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n")
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
-def _quantile(share: float) -> str:
-    return "median" if share == 0.5 else f"p{share * 100:g}"
-
-
-def _shown(each: Judged[Condition], value: float) -> str:
-    scale, unit = _scale(each)
-    return NONE if math.isnan(value) else f"{digits(value * scale)}{unit}"
-
-
-def _scale(each: Judged[Condition]) -> tuple[float, str]:
-    """Returns scale and unit of a number, by the larger of it and its bound."""
-    largest = max(each.subject.bound, 0 if math.isnan(each.ours.most) else each.ours.most)
-    match each.subject.unit:
-        case "bit/s":
-            unit, worth = rate_unit([largest])
-            return 1 / worth, f" {unit}"
-        case "s":
-            return (1, " s") if largest >= 10 else (1e3, " ms")
-        case "packets":
-            return 1, " packets"
-        case "B":
-            return 1e-6, " MB"
-        case _:
-            return (100, " %") if "%" in each.subject.text else (1, "")
 
 
 def _count(number: int, what: str) -> str:

@@ -35,15 +35,15 @@ export interface Described {
   profile: string | null;
   flows: { name: string; cc: string; start_s: number }[];
   links: string[];
-  /** Conditions that its runs are to meet. */
-  expect: Condition[];
 }
 
-/** A condition of `expect`, with the columns of metrics that it compares; `flow` is null for a link or the run. */
-export interface Condition {
-  text: string;
-  comparison: ">=" | "<=" | ">" | "<";
-  measured: { flow: number | null; column: string; bound: number; unit: string }[];
+/** The verdict of a condition of `expect` on one of its metrics. */
+export interface Verdict {
+  /** The condition with its subject. */
+  name: string;
+  met: boolean;
+  /** What was measured, in words. */
+  shown: string;
 }
 
 /** The trace of a run: descriptions of columns, and their numbers. */
@@ -60,6 +60,8 @@ export interface Shown {
   text: string;
   /** Null until the run is over. */
   metrics: Metrics | null;
+  /** Empty until then. */
+  verdicts: Verdict[];
 }
 
 export type Ask =
@@ -81,6 +83,7 @@ export type Answer =
       hash: string;
       trace: Tables;
       metrics: Metrics;
+      verdicts: Verdict[];
       /** What the run has shown about the reader's class; empty without a doubt. */
       warning: string;
       wall_ms: number;

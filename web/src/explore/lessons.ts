@@ -1,6 +1,6 @@
 // A lesson: a claim, changes of its scenario that show it, a question, and the answer behind a fold.
 import { button, element } from "../theme";
-import type { Verdict } from "./expect";
+import type { Verdict } from "./format";
 import { changed, quoted, written } from "./toml";
 
 export interface Lesson {

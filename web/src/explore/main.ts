@@ -6,7 +6,6 @@ import { button, data, element, onTheme, rounded, swatch } from "../theme";
 import { Charts } from "./charts";
 import { flowColor, OWN } from "./colors";
 import { Controls } from "./controls";
-import { judge, shown as shownVerdicts } from "./expect";
 import {
   type Answer,
   type Ask,
@@ -23,7 +22,7 @@ import { type Shown as Lesson, showLesson } from "./lessons";
 import { chosen, dataLinks } from "./lines";
 import { type About, ownName, wrapped } from "./own";
 import { drawPipe, type Packets, rowAt } from "./pipe";
-import { tableOf } from "./results";
+import { tableOf, verdictsOf } from "./results";
 import { conditions, quoted, tables, withAlgorithm, withoutCondition, written } from "./toml";
 
 const catalogue = (data as unknown as { explore: Catalogue }).explore;
@@ -263,8 +262,8 @@ function states(now: Shown): void {
 }
 
 /** Shows the table of results, with the pinned run's beside. */
-function results(of: Shown, metrics: Metrics): void {
-  place("results").replaceChildren(shownVerdicts(judge(of.described, metrics)), ...tableOf(metrics, pinned?.metrics));
+function results({ verdicts }: Shown, metrics: Metrics): void {
+  place("results").replaceChildren(...verdictsOf(verdicts), ...tableOf(metrics, pinned?.metrics));
 }
 
 /** Adds the reader's class to what the controls offer; returns the scenario with it. */
@@ -360,8 +359,8 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
     packets = answer;
     seek(at);
   } else if (described) {
-    const metrics = answer.kind === "done" ? answer.metrics : null;
-    shown = { described, trace: answer.trace, text: accepted, metrics };
+    const { metrics, verdicts } = answer.kind === "done" ? answer : { metrics: null, verdicts: [] };
+    shown = { described, trace: answer.trace, text: accepted, metrics, verdicts };
     charts.draw(shown, pinned);
     if (answer.kind === "progress") {
       status.textContent = `running: ${answer.now.toFixed(1)} of ${described.duration_s} s`;
@@ -377,7 +376,7 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
     if (own !== null) tellDoubts(answer.warning);
     problem.textContent = answer.warning && `warning: ${answer.warning}`;
     results(shown, answer.metrics);
-    lesson?.judged(accepted, judge(described, answer.metrics));
+    lesson?.judged(accepted, answer.verdicts);
     waited = answer.metrics.links.reduce((sum, link) => sum + (link.queue_delay_s?.max ?? 0), 0);
     document.body.dataset.done = `${Number(document.body.dataset.done ?? 0) + 1}`;
     seek(at < 0 ? duration() / 2 : Math.min(at, duration()));

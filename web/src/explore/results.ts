@@ -1,6 +1,6 @@
-// The table of a run's results, with those of the pinned run beside them.
+// A run's results: the verdicts on them, and a table with those of the pinned run beside them.
 import { element, rounded } from "../theme";
-import type { Metrics } from "./format";
+import type { Metrics, Verdict } from "./format";
 
 type Flow = Metrics["flows"][number];
 type Link = Metrics["links"][number];
@@ -30,6 +30,22 @@ function pairs<Kind extends { name: string }>(now: Kind[], pinned: Kind[]): [Kin
 function named(now: { name: string } | null, pinned: { name: string } | null): string {
   const before = pinned && pinned.name !== now?.name ? `pinned ${pinned.name}` : "";
   return [now?.name, before].filter(Boolean).join(", ");
+}
+
+/** Returns the list of verdicts; nothing without any. */
+export function verdictsOf(verdicts: Verdict[]): HTMLElement[] {
+  if (!verdicts.length) return [];
+  const items = verdicts.map(({ name, met, shown }) =>
+    element(
+      "li",
+      {},
+      element("span", { class: met ? "better" : "worse" }, met ? "✓ met" : "✗ missed"),
+      " ",
+      element("code", {}, name),
+      `: ${shown}`,
+    ),
+  );
+  return [element("ul", { class: "verdicts", "aria-label": "Conditions of expect" }, ...items)];
 }
 
 /** Returns the table of flows and a line about the links. */

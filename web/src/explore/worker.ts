@@ -1,5 +1,5 @@
 // Runs the engine, one run at a time, in slices between which a newer request or "stop" is heard.
-import type { Answer, Ask, Described, Table, Tables } from "./format";
+import type { Answer, Ask, Described, Metrics, Table, Tables, Verdict } from "./format";
 import { about, type Caller, Calls, type Layouts, ownClass } from "./own";
 
 interface Engine extends Caller {
@@ -125,13 +125,12 @@ async function run(of: Engine, id: number, text: string): Promise<void> {
   }
   alive(id, true);
   of.finish();
-  const said = reply<{ tables: Table[]; hash: string; metrics: never }>(of);
+  const said = reply<{ tables: Table[]; hash: string; metrics: Metrics; verdicts: Verdict[] }>(of);
   const trace: Tables = { tables: said.tables, block: block(of) };
-  const { hash, metrics } = said;
+  const { hash, metrics, verdicts } = said;
   const warning = calls?.warning ?? "";
-  say({ kind: "done", id, stopped: !over, hash, metrics, trace, warning, wall_ms: performance.now() - begun }, [
-    trace.block,
-  ]);
+  const wall_ms = performance.now() - begun;
+  say({ kind: "done", id, stopped: !over, hash, metrics, verdicts, trace, warning, wall_ms }, [trace.block]);
 }
 
 /** Runs until a window of time has passed, and answers with the packets that were sent in it. */

@@ -9,9 +9,9 @@ use crate::raw_value::Refusal;
 
 /// A metric of a scenario's runs.
 pub(super) struct Metric {
-    /// Numbers of the flows that the metric belongs to, with workloads numbered after the flows;
-    /// `None` for a metric of a link or the run.
-    pub(super) flows: Option<Vec<usize>>,
+    /// Numbers and names of the flows that the metric belongs to, with workloads numbered after the
+    /// flows; `None` for a metric of a link or the run.
+    pub(super) flows: Option<Vec<(usize, String)>>,
     /// Name of the metric in results.
     pub(super) column: String,
     pub(super) dimension: Dimension,
@@ -32,16 +32,16 @@ impl Metric {
         let name = owner(kind, rest, metrics, &names)?;
         let (metric, dimension) = of_one(kind, &rest[name.len() + 1..], metrics)?;
         let is_meant = |it: &str| name == "*" || it == name;
-        let numbers: Vec<usize> = match kind {
+        let flows = match kind {
             "flow" => (0..)
                 .zip(&scenario.flows)
                 .filter(|(_, it)| is_meant(&it.name))
-                .map(|(i, _)| i)
+                .map(|(i, it)| (i, format!("flow {}", it.name)))
                 .collect(),
             "workload" => (scenario.flows.len()..)
                 .zip(&scenario.workloads)
                 .filter(|(_, it)| is_meant(&it.flow.name))
-                .map(|(i, _)| i)
+                .map(|(i, it)| (i, format!("workload {}", it.flow.name)))
                 .collect(),
             _ => {
                 return Ok(Metric {
@@ -52,7 +52,7 @@ impl Metric {
             }
         };
         Ok(Metric {
-            flows: Some(numbers),
+            flows: Some(flows),
             column: metric,
             dimension,
         })

@@ -3,11 +3,14 @@
 
 mod bound;
 mod metric;
+mod verdict;
 
 use schemars::{Schema, json_schema};
+use serde::Serialize;
 use toml::Value as Toml;
 
 use self::metric::Metric;
+pub use self::verdict::Verdict;
 use crate::error::Error;
 use crate::model::Scenario;
 use crate::raw_value::{ReadValue, Refusal};
@@ -22,23 +25,14 @@ pub(crate) struct Conditions(pub(crate) Vec<String>);
 pub struct Expectation {
     /// The condition as written.
     pub text: String,
-    /// Repetitions that must meet the condition.
-    pub over: Over,
+    /// The quantile of the repetitions that must meet the condition: the least value that this
+    /// share of them does not exceed. `None` if every repetition must.
+    pub quantile: Option<f64>,
     /// Comparison of the metric with the bound.
     pub comparison: Comparison,
     /// Metrics to compare, each with its bound: one, or with `flow.*` one per flow, with
     /// `workload.*` one per workload.
     pub measured: Vec<Measured>,
-}
-
-/// The repetitions that must meet a condition.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Over {
-    /// Every repetition.
-    Every,
-    /// The quantile of the repetitions at this share: the least value that the share does not
-    /// exceed.
-    Quantile(f64),
 }
 
 /// The comparison of a metric with its bound.
@@ -55,11 +49,13 @@ pub enum Comparison {
 }
 
 /// A metric of a run, and its bound.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
     /// Index of the flow in [`Scenario::flows`], with workloads numbered after the flows; `None`
     /// for a metric of a link or the run.
     pub flow: Option<usize>,
+    /// Its subject, `flow a` or `workload web`, if the condition has several; otherwise empty.
+    pub of: String,
     /// Column of a data set of runs: `goodput_bps`, `link.bottleneck.drops`, `jain`.
     pub column: String,
     /// Bound in the metric's unit: bit/s, seconds, packets, or a share.
@@ -173,30 +169,32 @@ impl Scenario {
                 "write one condition for each comparison",
             ));
         }
-        let (over, metric) = match left.split_once(" of ") {
-            Some((which, metric)) => (quantile(which.trim())?, metric.trim()),
-            None => (Over::Every, left.trim()),
+        let (quantile, metric) = match left.split_once(" of ") {
+            Some((which, metric)) => (Some(quantile(which.trim())?), metric.trim()),
+            None => (None, left.trim()),
         };
         let metric = Metric::read(metric, self)?;
-        let measured = |flow: Option<usize>| {
+        let measured = |flow: Option<usize>, of: &str| {
             let (bound, unit) = bound::read(bound.trim(), metric.dimension, flow, self)?;
             Ok(Measured {
                 flow,
+                of: of.to_owned(),
                 column: metric.column.clone(),
                 bound,
                 unit,
             })
         };
-        let measured = match &metric.flows {
-            Some(flows) => flows
+        let measured = match metric.flows.as_deref() {
+            None => vec![measured(None, "")?],
+            Some([(flow, _)]) => vec![measured(Some(*flow), "")?],
+            Some(several) => several
                 .iter()
-                .map(|flow| measured(Some(*flow)))
+                .map(|(flow, name)| measured(Some(*flow), name))
                 .collect::<Result<_, _>>()?,
-            None => vec![measured(None)?],
         };
         Ok(Expectation {
             text: text.to_owned(),
-            over,
+            quantile,
             comparison,
             measured,
         })
@@ -204,7 +202,7 @@ impl Scenario {
 }
 
 /// Reads a quantile of the repetitions: `p95`, `median`.
-fn quantile(text: &str) -> Result<Over, Refusal> {
+fn quantile(text: &str) -> Result<f64, Refusal> {
     let percent = match text {
         "median" => Some(50.0),
         _ => text
@@ -214,7 +212,7 @@ fn quantile(text: &str) -> Result<Over, Refusal> {
     };
     percent
         .filter(|percent| (0.0..=100.0).contains(percent))
-        .map(|percent: f64| Over::Quantile(percent / 100.0))
+        .map(|percent: f64| percent / 100.0)
         .ok_or_else(|| {
             let fix = "write \"median of …\" or \"p90 of …\", or omit it if every repetition must meet the condition";
             Refusal::new(format!("{text:?} is not a quantile of the repetitions"), fix)

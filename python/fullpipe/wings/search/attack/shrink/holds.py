@@ -91,7 +91,10 @@ class Holds:
             self._tick(self.runs)
             rows = pl.concat(frames, how="diagonal_relaxed")
             missed = {
-                seed for each in judged(scenario, rows) if not each.met for seed in each.failed
+                seed
+                for each in judged(scenario, rows)
+                if not each.met
+                for seed in each.failed_seeds
             }
             if missed and stop:
                 break

@@ -49,7 +49,7 @@ def commands_map() -> str:
         "[Command line](cli.md) has the options of each.",
         "",
     ]
-    for heading, listed in commands.COMMANDS.items():
+    for heading, listed in commands.app.headings.items():
         lines += [f"## {heading}", "", "| Command | Purpose |", "|---|---|"]
         for name, summary in listed.items():
             rows = [(name, summary)]

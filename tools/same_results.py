@@ -118,7 +118,10 @@ def check() -> Iterator[tuple[str, str]]:
         for file in sorted((ROOT / "scenarios").glob("*.toml"))
         if "expect = " in file.read_text(encoding="utf-8")
     ]
-    yield "scenarios", pretty(called("check", *files, "--repeat", "2", "--json"))
+    yield (
+        "scenarios",
+        pretty(called("check", *files, "--repeat", "2", "--json")).replace(f"{ROOT}/", ""),
+    )
 
 
 def compare_algorithms() -> Iterator[tuple[str, str]]:

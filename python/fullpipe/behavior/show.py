@@ -106,7 +106,7 @@ def _print_metrics(judged: Judgment, console: Console) -> None:
 
 
 def _line(name: str, trace: str, model: str, accepted: str, verdict: str) -> str:
-    return f"  {name:<19} {trace:>11} {model:>11}  {accepted:<18} {verdict}"
+    return f"  {name:<19} {trace:>11} {model:>11}  {accepted:<17} {verdict}"
 
 
 def _value(found: Found) -> str:

@@ -44,15 +44,15 @@ class Group(click.Group):
             name, help=unwrapped(text), no_args_is_help=True, context_settings=SETTINGS, **more
         )
         self._packages = [package] if isinstance(package, str) else package
-        self._headings = headings
+        self.headings = headings
 
     def list_commands(self, ctx: click.Context | None = None) -> list[str]:
         """Returns the names of the commands in their order."""
-        return [name for commands in self._headings.values() for name in commands]
+        return [name for commands in self.headings.values() for name in commands]
 
     def summary(self, name: str) -> str:
         """Returns the summary of a command."""
-        return next(each[name] for each in self._headings.values() if name in each)
+        return next(each[name] for each in self.headings.values() if name in each)
 
     def get_command(self, ctx: click.Context | None, name: str) -> click.Command | None:
         """Returns a command, or None for an unknown name."""
@@ -81,7 +81,7 @@ class Group(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes each command with its summary, without a look at its module."""
         width = max(map(len, self.list_commands()))
-        for heading, commands in self._headings.items():
+        for heading, commands in self.headings.items():
             with formatter.section(heading):
                 formatter.write_dl([(f"{name:{width}}", text) for name, text in commands.items()])
 
@@ -100,7 +100,7 @@ class Group(click.Group):
 
         found = [
             CompletionItem(name, help=text)
-            for commands in self._headings.values()
+            for commands in self.headings.values()
             for name, text in commands.items()
             if name.startswith(incomplete)
         ]

@@ -94,7 +94,6 @@ OTHERS = {
     "programs/": "the package's recipes, and files that a program left, of a run that is not saved yet",
     "verdicts/reader.py": "a published table",
     "reproduce/command.py": "a published table, for its fingerprint",
-    "reproduce/groups.py": "a scenario that a published table names",
     "reproduce/pictures/series.py": "a published figure's numbers",
     "fleet/command.py": "a user's key",
     "fleet/sample.py": "/proc",

@@ -15,6 +15,7 @@ import click
 
 from fullpipe import _core, commands, explanations
 from fullpipe.commands.listing import Group
+from fullpipe.foreign.formats import COMPRESSIONS, FORMATS
 from fullpipe.path_options import PATH_OPTIONS
 from fullpipe.wings.search.score import holdout, process, race, suite
 
@@ -80,6 +81,22 @@ def commands_map() -> str:
         lines.append(
             f"| `--{option.name} {option.metavar}` | `{option.key}` | {_escaped(option.help)} | {', '.join(having)} |"
         )
+    lines += [
+        "",
+        "## Files of other programs",
+        "",
+        "The content of a file tells its format and its compression, not its name. Each file may be compressed with",
+        f"{' or '.join(COMPRESSIONS)}. A command refuses a format of others by naming these. `workload describe` and",
+        "`workload fit` also read what `workload extract` reads. [Imported measurements](import.md), [workload",
+        "tables](workload-tables.md) and [fleet tables](fleet-tables.md) have the fields of each format.",
+        "",
+        "| Format | Commands |",
+        "|---|---|",
+        *(
+            f"| {_escaped(each.what)} | {', '.join(f'`{reader}`' for reader in each.readers)} |"
+            for each in FORMATS.values()
+        ),
+    ]
     lines += [
         "",
         "## Former names",

@@ -10,6 +10,7 @@ with instrumented("fullpipe.foreign"):
         capture,
         connections,
         flent,
+        formats,
         iperf3,
         kinds,
         qlog,
@@ -32,11 +33,11 @@ FILE = folder() / "it"
 def check(data: bytes) -> None:
     FILE.write_bytes(data)
     try:
-        found = kinds.read(FILE)
+        found = kinds.read(FILE, "trace import")
     except ForeignError as error:
         assert "\n  fix: " in str(error), error
         return
-    assert found.kind in kinds.KINDS
+    assert found.kind in formats.FORMATS
     assert found.flows
     flows = unlike(found.flows)
     assert len({flow.name for flow in flows}) == len(flows)

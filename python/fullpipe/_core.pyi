@@ -19,6 +19,7 @@ __all__ = [
     "Config",
     "Conn",
     "Container",
+    "Content",
     "Context",
     "Decision",
     "FleetReader",
@@ -43,7 +44,6 @@ __all__ = [
     "agent_plan",
     "algorithms",
     "capture",
-    "capture_head",
     "check_contract",
     "check_kernel",
     "check_simulated",
@@ -55,6 +55,7 @@ __all__ = [
     "contain",
     "contain_further",
     "containment_refused",
+    "content_head",
     "fleet_begin",
     "fleet_variables",
     "forget",
@@ -1412,6 +1413,24 @@ def capture(
     """
 
 @final
+class Content:
+    """The content of a file, plain or compressed, in pieces of bytes."""
+
+    def __new__(cls, file: str | PathLike[str]) -> Content:
+        """Opens a file.
+
+        Raises:
+            OSError: When the file can't be read, or its compression is of another kind than gzip and zstd.
+        """
+
+    def next(self) -> bytes | None:
+        """Returns the next bytes, decompressed; None at the end.
+
+        Raises:
+            OSError: When the rest of the file can't be read; without a number where the compression is damaged.
+        """
+
+@final
 class TextReader:
     """The text of a file, plain or compressed, in pieces of whole lines."""
 
@@ -1435,7 +1454,7 @@ class TextReader:
     def position(self) -> int:
         """Bytes of the file read, before decompression."""
 
-def capture_head(file: str | PathLike[str], most: int) -> bytes:
+def content_head(file: str | PathLike[str], most: int) -> bytes:
     """Returns the first bytes of a file's content, at most `most`, decompressed.
 
     Raises:

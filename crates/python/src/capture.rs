@@ -9,7 +9,7 @@ use fullpipe_units::Span;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 
 /// Captures that are being read.
 #[pyclass(frozen, module = "fullpipe._core")]
@@ -37,19 +37,6 @@ pub(crate) fn capture(
     CaptureRun {
         inner: Mutex::new(Running::start(files, options)),
     }
-}
-
-/// Returns the first bytes of a file's content, decompressed.
-#[pyfunction]
-pub(crate) fn capture_head<'py>(
-    py: Python<'py>,
-    file: PathBuf,
-    most: usize,
-) -> PyResult<Bound<'py, PyBytes>> {
-    Ok(PyBytes::new(
-        py,
-        &py.detach(|| ::fullpipe_ingest::input::head(&file, most))?,
-    ))
 }
 
 #[pymethods]

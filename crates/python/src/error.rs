@@ -1,5 +1,6 @@
 //! Refused scenarios and failures of the machine, as Python exceptions.
 
+use std::io;
 use std::path::Path;
 
 use pyo3::create_exception;
@@ -29,6 +30,22 @@ pub(crate) fn of_machine(py: Python<'_>, problem: &str, fix: &str) -> PyErr {
         .setattr("problem", problem)
         .and_then(|()| object.setattr("fix", fix));
     set.map_or_else(|failed| failed, |()| error)
+}
+
+/// Returns an error of the system with the file's name, which it lacks.
+pub(crate) fn of_file(error: &io::Error, path: &Path) -> PyErr {
+    match error.raw_os_error() {
+        Some(number) => {
+            let said = error.to_string();
+            let said = said
+                .split(" (os error")
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            PyOSError::new_err((number, said, path.to_path_buf()))
+        }
+        None => PyOSError::new_err(format!("{}: {error}", path.display())),
+    }
 }
 
 /// Returns a [`ScenarioError`] with the parts of `error` as attributes.

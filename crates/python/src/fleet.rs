@@ -1,7 +1,6 @@
 //! Records of a fleet's hosts: files in, columns out.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use fullpipe_ingest::fleet::address::Privacy;
@@ -11,6 +10,8 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+use crate::error::of_file;
 
 /// Reads the files of one host, one after the other.
 #[pyclass(module = "fullpipe._core")]
@@ -36,22 +37,6 @@ fn reader(parser: impl Parse + 'static) -> FleetReader {
         parser: Box::new(parser),
         source: None,
         position: 0,
-    }
-}
-
-/// Adds the file's name, which system errors lack.
-fn of_file(error: &io::Error, path: &Path) -> PyErr {
-    match error.raw_os_error() {
-        Some(number) => {
-            let said = error.to_string();
-            let said = said
-                .split(" (os error")
-                .next()
-                .unwrap_or_default()
-                .to_owned();
-            PyOSError::new_err((number, said, path.to_path_buf()))
-        }
-        None => PyOSError::new_err(format!("{}: {error}", path.display())),
     }
 }
 

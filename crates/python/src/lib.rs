@@ -38,7 +38,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::capture::{CaptureRun, capture, capture_head};
+    use crate::capture::{CaptureRun, capture};
     #[pymodule_export]
     use crate::catalogue::{
         algorithms, impairments, limits, metrics, profiles, queues, scenario_keys, schema,
@@ -92,7 +92,7 @@ mod _core {
     #[pymodule_export]
     use crate::testbed::{measured, run_kernel};
     #[pymodule_export]
-    use crate::text::TextReader;
+    use crate::text::{Content, TextReader, content_head};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::uml::{check_simulated, simulate, simulated, uml_topology};

@@ -78,7 +78,7 @@ def open_trace(path: Path, flow: str | None = None) -> Source:
 
 
 def _of_file(path: Path, name: str | None) -> Source:
-    found = read(path, step=_STEP_S, exact=True)
+    found = read(path, "trace judge", step=_STEP_S, exact=True)
     flows = _long_enough(found.flows)
     if not flows:
         raise TraceError(f"{path}: no flow with two samples\n  fix: name a longer measurement")
@@ -174,7 +174,7 @@ def _of_program(path: Path, scenario: str, name: str | None) -> Source | None:
             continue
         check(file)
         try:
-            found = read(file, step=_STEP_S, exact=True)
+            found = read(file, "trace judge", step=_STEP_S, exact=True)
         except ForeignError as error:
             unread = unread or error
             continue

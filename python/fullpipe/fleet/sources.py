@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from fullpipe import _core
 from fullpipe.errors import refusal
 from fullpipe.fleet.store import is_name
+from fullpipe.foreign import formats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,6 +63,7 @@ def streams(given: dict[Kind, Sequence[str]], own_hosts: bool = False) -> list[S
 
     Raises:
         ScenarioError: When an option is wrong, or a pattern matches no file.
+        ForeignError: When a file is of a format that other commands or options read.
     """
     found: dict[tuple[Kind, str, str], list[Path]] = {}
     of_host: dict[str, set[str]] = {}
@@ -69,6 +71,7 @@ def streams(given: dict[Kind, Sequence[str]], own_hosts: bool = False) -> list[S
         for value in values:
             arm, files = _files(kind, value)
             for host, file in files:
+                formats.check(file, f"fleet ingest {OPTION[kind]}")
                 whose = arm
                 if not whose and kind == "nginx" and own_hosts:
                     host = file.parent.name or "."

@@ -37,7 +37,7 @@ LEAST_BYTES = 10_000
 
 
 class ForeignError(UserError):
-    """A file can't be imported; the text has the reason and the fix."""
+    """A file of another program can't be read; the text has the reason and the fix."""
 
 
 @dataclass

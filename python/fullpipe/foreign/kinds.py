@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import itertools
 import json
 import re
-import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from fullpipe import _core
 from fullpipe.bounded import TooLargeError, Weight
-from fullpipe.foreign import capture, connections, flent, iperf3, kernel, qlog, ss
+from fullpipe.foreign import capture, connections, flent, formats, iperf3, kernel, qlog, ss
 from fullpipe.foreign.flow import Flow, ForeignError, unlike
 
 if TYPE_CHECKING:
@@ -22,19 +21,8 @@ if TYPE_CHECKING:
 
     from fullpipe.results.total import Total
 
-KINDS = {
-    "iperf3": "results of iperf3 --json",
-    "flent": "data files of flent, .flent.gz",
-    "ss": "listings of ss -tin, each after a line with its time",
-    "capture": "packet captures, pcap or pcapng",
-    "qlog": "qlog of a QUIC sender, JSON or JSON-SEQ",
-    "kernel": "rows of fullpipe kernel trace, lines of JSON",
-}
-"""The kinds of files, by the names of their runners in results."""
 MOST_BYTES = 1 << 30
 """The largest file, decompressed."""
-_HEAD = 1 << 16
-"""The part of a file that tells its kind, bytes."""
 _LONGEST = 1 << 24
 """The longest line of records and listings, bytes."""
 _SPACE = "\x1e \r\n\t\ufeff"
@@ -55,27 +43,29 @@ class Read(NamedTuple):
     """Sums over all flows of a capture; `flows` has the largest."""
 
 
-def read(path: Path, *, step: float = STEP_S, exact: bool = False) -> Read:
+def read(path: Path, command: str, *, step: float = STEP_S, exact: bool = False) -> Read:
     """Reads a file.
 
     Args:
         path: The file.
+        command: The command that reads it, for refusals.
         step: The time in seconds between the rows of a capture.
         exact: Whether the time of a row of a capture is that of its last packet.
 
     Raises:
-        ForeignError: When its kind is not known, or it is damaged.
+        ForeignError: When its kind is not known, or one that other commands read, or it is damaged.
         OSError: When it can't be read.
     """
     warnings: list[str] = []
     name = str(path)
-    with path.open("rb") as opened:
-        content = io.BufferedReader(_Content(path, opened, warnings), _HEAD)
-        head = content.peek(_HEAD)
-        if head[:4] in capture.MAGICS:
+    with io.BufferedReader(_Content(path, warnings), formats.HEAD) as content:
+        head = content.peek(formats.HEAD)
+        of = formats.recognized(head)
+        formats.refuse(path, of, command)
+        if of and of.name == "capture":
             return _some(_of_capture(content, name, warnings, step=step, exact=exact), name)
         begin = _text(head).removeprefix("\ufeff")
-        is_ss = ss.is_ss(begin[:20_000])
+        is_ss = of is not None and of.name == "ss"
         found = None if is_ss else re.search(r"(?:\A|^)[\s\x1e]*\{", begin, re.MULTILINE)
         if found:
             before = begin[: found.start()]
@@ -95,31 +85,37 @@ def read(path: Path, *, step: float = STEP_S, exact: bool = False) -> Read:
 class _Content(io.RawIOBase):
     """The content of a file, decompressed. Its end is where the compression is damaged."""
 
-    def __init__(self, path: Path, file: io.BufferedReader, warnings: list[str]) -> None:
+    def __init__(self, path: Path, warnings: list[str]) -> None:
         super().__init__()
-        packed = file.read(2) == b"\x1f\x8b"
-        file.seek(0)
-        self._file: io.BufferedIOBase = gzip.GzipFile(fileobj=file) if packed else file
+        self._content = _core.Content(path)
         self._path, self._warnings, self._size = path, warnings, 0
+        self._rest = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        size = len(memoryview(buffer))
+        if not self._rest:
+            self._rest = memoryview(self._next())
+        part = self._rest[: len(memoryview(buffer))]
+        self._rest = self._rest[len(part) :]
+        memoryview(buffer)[: len(part)] = part
+        return len(part)
+
+    def _next(self) -> bytes:
         try:
-            part = self._file.read1(size)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            piece = self._content.next() or b""
+        except OSError as error:
+            if error.errno is not None:
+                raise
             self._warnings.append(f"{self._path}: cut off or damaged: {error}")
-            self._file = io.BytesIO()
-            return 0
-        self._size += len(part)
+            return b""
+        self._size += len(piece)
         if self._size > MOST_BYTES:
             raise ForeignError(
                 f"{self._path}: more than {MOST_BYTES >> 30} GiB\n  fix: name a shorter measurement"
             )
-        memoryview(buffer)[: len(part)] = part
-        return len(part)
+        return piece
 
 
 def _text(data: bytes) -> str:
@@ -302,7 +298,9 @@ def _some(found: Read, name: str) -> Read:
 
 
 def _unknown(name: str) -> ForeignError:
-    kinds = "; ".join(KINDS.values())
+    kinds = "; ".join(
+        each.what for each in formats.FORMATS.values() if formats.TRACE[0] in each.readers
+    )
     return ForeignError(
         f"{name}: of no kind that can be imported\n  fix: name one of these: {kinds}"
     )

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe import _core
+from fullpipe.foreign.formats import HEAD, SEPARATORS
 from fullpipe.workload.flows import FlowsError
-from fullpipe.workload.text import HEAD, MOST_BYTES, Source, first_line, shaped, time_of
+from fullpipe.workload.text import MOST_BYTES, Source, first_line, shaped, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-
-SEPARATORS = (",", ";", "\t")
 
 
 def read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
@@ -40,7 +39,7 @@ def flows(
         FlowsError: When a column is missing, or has an invalid value.
         OSError: When the file can't be read.
     """
-    separator = _separator(first_line(_core.capture_head(source.path, HEAD)))
+    separator = _separator(first_line(_core.content_head(source.path, HEAD)))
     header: list[str] | None = None
     for text, first in source.pieces(separator):
         if source.too_long:

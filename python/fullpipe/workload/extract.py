@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe._core import __version__
 from fullpipe.batch.checkpoint import Checkpoint, directory
+from fullpipe.foreign import formats
 from fullpipe.results.sums import is_whole
 from fullpipe.workload.flows import KEY, FlowsError
 
@@ -62,6 +63,7 @@ def extract(
 
     Raises:
         FlowsError: When no source can be read, or the sources contain no flow.
+        ForeignError: When a source is of a format that other commands read.
         FileExistsError: When `out` exists.
         OSError: When a file can't be read or written.
     """
@@ -116,12 +118,10 @@ def extract(
 
 
 def _one_kind(files: Sequence[Path], columns: Mapping[str, str] | None) -> str:
-    """Returns the common kind of the files; refuses a mixture, and `columns` for other than CSV."""
+    """Returns the common kind of the files; refuses a mixture, other formats, and `columns` for other than CSV."""
     kinds = {_kind(file) for file in files}
     if "parquet" in kinds:
-        raise FlowsError(
-            f"{files[0]}: already contains extracted flows\n  fix: inspect it with `fullpipe workload describe`"
-        )
+        formats.refuse(files[0], formats.FORMATS["parquet"], "workload extract")
     if len(kinds) > 1:
         raise FlowsError(
             f"{' and '.join(sorted(kinds))} files together\n  fix: extract each kind separately"

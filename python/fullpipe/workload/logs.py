@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe import _core
+from fullpipe.foreign import formats
 from fullpipe.workload import csv_file, zeek
 from fullpipe.workload.flows import schema
-from fullpipe.workload.text import HEAD, Source, first_line
+from fullpipe.workload.text import Source, first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,21 +25,25 @@ def kind(path: Path) -> str:
     """Detects the kind of a file: `zeek`, `zeek-json`, `csv`, `parquet`, or `capture` for all others.
 
     Raises:
+        ForeignError: When it is of a format that other commands read.
         OSError: When the file can't be read.
     """
-    head = _core.capture_head(path, HEAD)
-    if head.startswith(b"PAR1"):
-        return "parquet"
+    head = _core.content_head(path, formats.HEAD)
+    found = formats.recognized(head)
+    if found and found.name in ("capture", "csv", "parquet"):
+        return found.name
+    formats.refuse(path, found, "workload extract")
     if head.startswith(b"#separator"):
         return "zeek"
     line = first_line(head)
     if line.startswith(("{", "[{")):
         return "zeek-json"
+    # With other columns, which `columns` names.
     # No capture begins with a line of text.
     return (
         "csv"
         if line.replace("\t", " ").isprintable()
-        and any(mark in line for mark in csv_file.SEPARATORS)
+        and any(mark in line for mark in formats.SEPARATORS)
         else "capture"
     )
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-HEAD = 1 << 16
-"""Number of first bytes that tell the kind of a file."""
 RANGE_S = 9.2e9
 """The range of 64 bits of nanoseconds, about 290 years, in seconds."""
 MOST_BYTES = 1 << 53

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe import _core
+from fullpipe.foreign.formats import HEAD
 from fullpipe.workload.flows import FlowsError
-from fullpipe.workload.text import HEAD, MOST_BYTES, RANGE_S, Source, first_line, shaped, time_of
+from fullpipe.workload.text import MOST_BYTES, RANGE_S, Source, first_line, shaped, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -158,7 +159,7 @@ def _header(source: Source) -> tuple[str, list[str], str]:
     Raises:
         FlowsError: When the log does not begin with them.
     """
-    head = _core.capture_head(source.path, HEAD).decode("utf-8", "replace").splitlines()
+    head = _core.content_head(source.path, HEAD).decode("utf-8", "replace").splitlines()
     said = head[0].partition(" ")[2]
     code = _CODE.fullmatch(said)
     separator = chr(int(code[1], 16)) if code else said or "\t"
@@ -183,7 +184,7 @@ def _header(source: Source) -> tuple[str, list[str], str]:
 
 
 def _json_rows(source: Source) -> Iterator[pl.DataFrame]:
-    first = _object(first_line(_core.capture_head(source.path, HEAD)))
+    first = _object(first_line(_core.content_head(source.path, HEAD)))
     if first is None:
         raise FlowsError(
             f"{source.path}: the first line is not a JSON object\n"

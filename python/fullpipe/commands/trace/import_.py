@@ -40,7 +40,7 @@ def command(
     from fullpipe.results.total import Total
 
     with user_errors():
-        found = [read(file) for file in files]
+        found = [read(file, "trace import") for file in files]
         with fresh_directory(out, called=f"--out {out}") as aside:
             flows = [flow for each in found for flow in each.flows]
             warnings = [warning for each in found for warning in each.warnings]

@@ -257,6 +257,14 @@ def test_a_qlog_over_a_stated_path_is_judged_and_kept_with_a_page(
     assert record["first_difference"]["condition"] == "drain-gain"
 
 
+def test_a_trace_without_rtts_is_refused(tmp_path: Path) -> None:
+    value = {"x_values": [0, 1], "results": {"TCP download": [8.0, 8.0]}}
+    (tmp_path / "a").write_text(json.dumps(value))
+    done = _fullpipe(tmp_path / "a", "--as", "cubic", "--rate", "10mbit", "--rtt", "20ms")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: TCP download: no RTT"), done.stderr
+
+
 def test_a_trace_without_a_column_is_not_evaluated_and_says_which(tmp_path: Path) -> None:
     rows = [(0.05 * n, 20_000 + 1448 * n, 40.0) for n in range(200)]
     listing = "\n".join(

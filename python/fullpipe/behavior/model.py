@@ -172,7 +172,15 @@ def _of_link(resolved: Mapping[str, Any], trace: Observed) -> tuple[float, float
 
 
 def _of_flow(trace: Observed) -> dict[str, Any]:
-    """Returns the keys of the flow that a foreign trace shows: its start, its data, its pauses."""
+    """Returns the keys of the flow that a foreign trace shows: its start, its data, its pauses.
+
+    Raises:
+        TraceError: When the trace has no RTT.
+    """
+    if not (trace.has("rtt") or trace.has("srtt")):
+        raise TraceError(
+            f"{trace.name}: no RTT, which tells when the flow began\n  fix: name a trace of its sender"
+        )
     keys: dict[str, Any] = {}
     rtt = float(trace.least_rtt[-1])
     begin = _begin(trace, rtt)

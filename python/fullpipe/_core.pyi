@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 __all__ = [
     "PROGRAM_FIX",
     "Ack",
+    "CapturePackets",
     "CaptureRun",
     "Config",
     "Conn",
@@ -1411,6 +1412,58 @@ def capture(
         udp: Whether UDP datagrams make flows, too.
         addresses: Whether to return the columns `client` and `server`.
     """
+
+@final
+class CapturePackets:
+    """The TCP segments and UDP datagrams of a capture that is being read."""
+
+    def __new__(cls, file: str | PathLike[str]) -> CapturePackets:
+        """Opens a capture.
+
+        Raises:
+            ValueError: When the file is not a capture; the text has the fix.
+            OSError: When the file can't be read.
+        """
+
+    def next(
+        self, most: int
+    ) -> list[
+        tuple[
+            int,
+            tuple[bytes, int],
+            tuple[bytes, int],
+            int,
+            bool,
+            int,
+            int,
+            int,
+            int | None,
+            int | None,
+            int | None,
+            int | None,
+            tuple[tuple[int, int], ...],
+            bytes,
+        ]
+    ]:
+        """Returns the next packets, at most `most`; none at the end.
+
+        Each has its time in nanoseconds since 1970, and then the values of :class:`fullpipe.foreign.capture.Segment`.
+        """
+
+    def report(self) -> tuple[str | None, int, int, list[str], list[tuple[str, int]]]:
+        """Ends the reading.
+
+        Returns:
+            The damage in words, the numbers of packets without a time and of links that are not read, the links, and
+            the numbers of packets that are not IP, by their kind.
+
+        Raises:
+            RuntimeError: When it was called before.
+        """
+
+    @property
+    def position(self) -> int:
+        """Bytes of the content read, decompressed."""
 
 @final
 class Content:

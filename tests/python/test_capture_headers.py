@@ -64,13 +64,82 @@ def test_headers_in_front_of_ip_are_passed_over(tmp_path: Path, name: str) -> No
     assert "1 flow, 0 without payload; 20.00 kB" in _extracted(tmp_path, tmp_path / "a")
 
 
+def _snapped(packets: Packets) -> bytes:
+    """Cuts each packet after 14 bytes of TCP's header."""
+    whole = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 34, 101)
+    for time, data in packets:
+        whole += struct.pack("<IIII", *divmod(time, SECOND), 34, len(data)) + data[:34]
+    return whole
+
+
+def _longer(packets: Packets) -> bytes:
+    """Writes records as some old systems did, with eight bytes more."""
+    whole = struct.pack("<IHHiIII", 0xA1B2CD34, 2, 4, 0, 0, 65_535, 101)
+    for time, data in packets:
+        second, rest = divmod(time, SECOND)
+        record = struct.pack("<IIIIIHBB", second, rest // 1000, len(data), len(data), 0, 0, 0, 0)
+        whole += record + data
+    return whole
+
+
+def _fragmented(packets: Packets) -> bytes:
+    """Splits each packet with data into two fragments, the second from byte 504 of TCP's segment on."""
+    split: Packets = []
+    for time, data in packets:
+        if len(data) < 1000:
+            split.append((time, data))
+            continue
+        for place, part in ((0x2000, data[20:524]), (504 // 8, data[524:])):
+            fields = struct.pack(">HHH", 20 + len(part), time % 65_521, place)
+            split.append((time, data[:2] + fields + data[8:20] + part))
+    return _pcap(101, b"", split)
+
+
+@pytest.mark.parametrize(
+    ("made", "warned"),
+    [
+        (_snapped, ""),
+        (_longer, ""),
+        (lambda packets: _pcap(101, b"", packets[:20]) + _pcap(101, b"", packets[20:]), ""),
+        (
+            lambda packets: _pcap(101, b"", packets[:20]) + b"\xff" * 99 + _pcap(101, b"", packets[20:]),
+            "99 bytes in one place",
+        ),
+        (lambda packets: _pcap(101, b"", packets)[:-7] + b"", "it ends within a packet"),
+    ],
+    ids=["snapped", "longer-records", "joined", "damaged", "cut"],
+)  # fmt: skip
+def test_captures_are_read_alike(
+    tmp_path: Path, made: Callable[[Packets], bytes], warned: str
+) -> None:
+    (tmp_path / "a").write_bytes(made(_transfer(DATE, 1000)))
+    _, metrics = _imported(tmp_path, tmp_path / "a")
+    (flow,) = metrics["flows"]
+    assert flow["sent"] == 20
+    assert flow["goodput_bps"] == pytest.approx(4e5, rel=0.06)
+    said = _extracted(tmp_path, tmp_path / "a")
+    assert "1 flow, 0 without payload; 20.00 kB" in said
+    assert warned in " ".join(metrics["warnings"]) and warned in said
+    assert bool(metrics["warnings"]) == bool(warned)
+
+
+def test_fragments_are_parts_of_their_segments(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(_fragmented(_transfer(DATE, 1000)))
+    trace, metrics = _imported(tmp_path, tmp_path / "a")
+    (flow,) = metrics["flows"]
+    assert flow["goodput_bps"] == pytest.approx(4e5)
+    assert (flow["retransmits"], flow["rtt_s"]["max"]) == (0, pytest.approx(0.02))
+    assert trace["delivered"].to_list()[-1] == 20_000
+    assert "1 flow, 0 without payload; 20.00 kB" in _extracted(tmp_path, tmp_path / "a")
+
+
 @pytest.mark.parametrize(
     ("link", "head", "said"),
     [
         (1, bytes(12) + b"\x88\x47\0\0\x01\0", "63 of EtherType 0x8847 are not understood"),
         (276, b"\x89\x15" + bytes(18), "63 of EtherType 0x8915 are not understood"),
         (1, bytes(12) + PPPOE[:8] + b"\xc0\x21", "63 of PPP protocol 0xc021 are not understood"),
-        (105, bytes(24), "63 of link type 105 are not understood"),
+        (105, bytes(24), "packets of link type 105, which is not supported"),
     ],
 )
 def test_packets_that_are_not_understood_are_named(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -153,3 +154,14 @@ def test_a_command_reads_a_format_or_names_those_that_do(
         (fix,) = [line for line in done.stderr.splitlines() if line.startswith("  fix: ")]
         assert all(f"fullpipe {reader}" in fix for reader in found.readers)
         assert not out.exists()
+
+
+@pytest.mark.parametrize("command", ["trace import", "trace judge", "workload extract"])
+def test_a_pipe_is_refused(tmp_path: Path, command: str) -> None:
+    os.mkfifo(tmp_path / "file")
+    words = [word.replace("{}", str(tmp_path / "file")) for word in COMMANDS[command]]
+    done = served.command(
+        *words, *(() if command == "trace judge" else ("--out", tmp_path / "out"))
+    )
+    assert done.returncode == 2
+    assert "is a pipe or a device, but must be read more than once" in done.stderr

@@ -248,6 +248,9 @@ def test_capture(tmp_path: Path) -> None:
     assert (flow["sent"], flow["retransmits"]) == (21, 1)
     assert flow["rtt_s"]["mean"] == pytest.approx(0.04, abs=1e-5)
     assert trace["delivered"].to_list()[-1] == 20_000
+    assert metrics["warnings"] == [
+        f"{tmp_path / 'a'}: it ends within a packet, at byte {len(_capture(packets))}"
+    ]
 
 
 def test_what_is_no_measurement_is_refused(tmp_path: Path) -> None:
@@ -260,7 +263,7 @@ def test_what_is_no_measurement_is_refused(tmp_path: Path) -> None:
         assert "damaged" in _refused(tmp_path, cut.encode())
     assert "damaged" in _refused(tmp_path, _capture([])[:10])
     assert "no flow" in _refused(tmp_path, _capture([]))
-    assert "of 1048576 bytes" in _refused(
+    assert "no flow with data; it ends within a packet" in _refused(
         tmp_path, _capture([]) + struct.pack("<IIII", 0, 0, 1 << 20, 0)
     )
     assert _refused(tmp_path, gzip.compress(b"{}" * 1000)[:-9])

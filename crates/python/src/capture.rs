@@ -1,15 +1,19 @@
 //! Flows of packet captures, as columns.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use ::fullpipe_ingest::capture::{Columns, Heard, Options, Running};
+use ::fullpipe_ingest::Input;
+use ::fullpipe_ingest::capture::{Columns, Header, Heard, Options, Packet, Packets, Running, Tcp};
 use fullpipe_units::Span;
 use numpy::IntoPyArray;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+
+use crate::error::of_file;
 
 /// Captures that are being read.
 #[pyclass(frozen, module = "fullpipe._core")]
@@ -120,4 +124,109 @@ fn given(py: Python<'_>, columns: Columns) -> PyResult<Bound<'_, PyDict>> {
         }
     }
     Ok(dict)
+}
+
+/// The packets of a capture that is being read; none after its report.
+#[pyclass(frozen, module = "fullpipe._core")]
+#[derive(Debug)]
+pub(crate) struct CapturePackets {
+    inner: Mutex<Option<Packets>>,
+}
+
+/// Damage, packets without a time, packets of unknown links, the links, and packets that are not IP.
+type PacketsReport = (Option<String>, u64, u64, Vec<String>, Vec<(String, u64)>);
+
+#[pymethods]
+impl CapturePackets {
+    #[new]
+    fn new(py: Python<'_>, file: PathBuf) -> PyResult<CapturePackets> {
+        let name = file.display().to_string();
+        let input = py
+            .detach(|| Input::open(&file))
+            .map_err(|error| of_file(&error, &file))?;
+        let opened = py.detach(|| Packets::open(&name, input));
+        Ok(CapturePackets {
+            inner: Mutex::new(Some(opened.map_err(PyValueError::new_err)?)),
+        })
+    }
+
+    /// Returns the next packets, at most `most`; none at the end.
+    fn next<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let packets: Vec<Packet> = py.detach(|| {
+            let mut inner = self.locked();
+            inner.iter_mut().flatten().take(most).collect()
+        });
+        packets.iter().map(|packet| tuple(py, packet)).collect()
+    }
+
+    /// Bytes of the content read, decompressed.
+    #[getter]
+    fn position(&self) -> u64 {
+        self.locked().as_ref().map_or(0, Packets::position)
+    }
+
+    /// Ends the reading, and returns the report.
+    fn report(&self) -> PyResult<PacketsReport> {
+        let packets = self.locked().take();
+        let report = packets
+            .ok_or_else(|| PyRuntimeError::new_err("the report was taken"))?
+            .report();
+        Ok((
+            report.file.damage,
+            report.untimed,
+            report.file.unknown_links,
+            report.file.links,
+            report.not_ip,
+        ))
+    }
+}
+
+impl CapturePackets {
+    fn locked(&self) -> std::sync::MutexGuard<'_, Option<Packets>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn tuple<'py>(py: Python<'py>, packet: &Packet) -> PyResult<Bound<'py, PyTuple>> {
+    let end = |(address, port): (IpAddr, u16)| {
+        let address = match address {
+            IpAddr::V4(address) => PyBytes::new(py, &address.octets()),
+            IpAddr::V6(address) => PyBytes::new(py, &address.octets()),
+        };
+        Ok::<_, PyErr>((address, port).into_pyobject(py)?.into_any())
+    };
+    let none = Tcp::default();
+    let (tcp, head) = match &packet.header {
+        Header::Tcp(tcp) => (Some(tcp), &[][..]),
+        Header::Udp(head) => (None, &head[..]),
+    };
+    let header = tcp.unwrap_or(&none);
+    let sacks = PyTuple::new(py, &header.sacks)?;
+    PyTuple::new(
+        py,
+        [
+            packet.at.into_pyobject(py)?.into_any(),
+            end(packet.source)?,
+            end(packet.target)?,
+            packet.size.into_pyobject(py)?.into_any(),
+            tcp.is_some().into_pyobject(py)?.to_owned().into_any(),
+            header.sequence.into_pyobject(py)?.into_any(),
+            header.ack.into_pyobject(py)?.into_any(),
+            header.flags.into_pyobject(py)?.into_any(),
+            header.window.into_pyobject(py)?.into_any(),
+            header.scale.into_pyobject(py)?.into_any(),
+            header
+                .stamps
+                .map(|stamps| stamps.0)
+                .into_pyobject(py)?
+                .into_any(),
+            header
+                .stamps
+                .map(|stamps| stamps.1)
+                .into_pyobject(py)?
+                .into_any(),
+            sacks.into_any(),
+            PyBytes::new(py, head).into_any(),
+        ],
+    )
 }

@@ -38,7 +38,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::capture::{CaptureRun, capture};
+    use crate::capture::{CapturePackets, CaptureRun, capture};
     #[pymodule_export]
     use crate::catalogue::{
         algorithms, impairments, limits, metrics, profiles, queues, scenario_keys, schema,

@@ -1,10 +1,10 @@
-//! Captures, pcap and pcapng: rows are sound, and no flow has more packets or bytes than the
-//! capture.
+//! Captures, pcap and pcapng: rows are sound, no flow has more packets or bytes than the capture, and
+//! series of packets have as many of them.
 
 use std::io::Cursor;
 
 use fullpipe_ingest::Input;
-use fullpipe_ingest::capture::{ABSENT, Columns, Options, read};
+use fullpipe_ingest::capture::{ABSENT, Columns, Options, Packets, read};
 use fullpipe_units::Span;
 
 fn sound(flows: &Columns) {
@@ -39,6 +39,11 @@ pub(crate) fn check(bytes: &[u8]) {
         return;
     };
     let (flows, report) = read("fuzzed", input, options);
+    let again = Input::of(Cursor::new(bytes.to_vec())).expect("it could be read once");
+    match Packets::open("fuzzed", again) {
+        Ok(packets) => assert_eq!(packets.count() as u64, report.used, "{report:?}"),
+        Err(problem) => assert_eq!(report.files[0].refused, Some(problem)),
+    }
     flows.iter().for_each(sound);
     let packets: u64 = flows
         .iter()

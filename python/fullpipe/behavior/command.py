@@ -70,6 +70,7 @@ def judge_trace(
             judge(source.observed, rules, losses),
             judge(observed, rules, losses),
             _metrics(source.observed, observed),
+            source.warnings,
         )
         if out and aside:
             command = f"fullpipe trace judge {shlex.quote(str(trace))} --as {algorithm}"

@@ -34,6 +34,7 @@ class Judgment:
         found: The conditions on the trace.
         model: The conditions on the model's run over the path, in the same order.
         metrics: Names and values of the trace and of the model, in words.
+        warnings: Parts of the trace that could not be read.
     """
 
     title: str
@@ -42,6 +43,7 @@ class Judgment:
     found: Sequence[Found]
     model: Sequence[Found]
     metrics: Sequence[tuple[str, str, str]] = ()
+    warnings: Sequence[str] = ()
 
     @property
     def missed(self) -> bool:

@@ -1,5 +1,7 @@
 """Measurements of other programs as kept runs, in the form that `run --out` writes.
 
-One module per kind of file makes flows of it (`flow.py`); `kept.py` saves them; `kinds.py`
-recognizes the kind of a file by its content.
+`formats.py` declares the formats of files and the commands that read each, also those of `fleet` and
+`workload`, and recognizes a file's by its content. One module per format makes flows of it
+(`flow.py`), by `kinds.py`; `kept.py` saves them. Rust reads captures
+(`crates/ingest/src/capture/packets.rs`).
 """

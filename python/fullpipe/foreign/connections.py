@@ -125,7 +125,8 @@ class _Way:
             if self.shaking[1] is not None:
                 self.shook = packet.time, packet.time - self.shaking[1]
             self.shaking = None
-        self.window = packet.window << (0 if packet.flags & _SYN else self.scale)
+        if packet.window is not None:
+            self.window = packet.window << (0 if packet.flags & _SYN else self.scale)
         if self.board is None:
             return
         at = self.board.acked
@@ -305,7 +306,8 @@ class _Connection:
                 # The window that this end advertises limits the other direction.
                 other.scale = packet.scale or 0
                 way.syn(packet)
-            other.ack(packet)
+            if packet.flags:  # no later fragment
+                other.ack(packet)
         if packet.size:
             way.data(packet)
 

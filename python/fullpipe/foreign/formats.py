@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullpipe import _core
-from fullpipe.foreign import capture, ss
+from fullpipe.foreign import ss
 from fullpipe.foreign.flow import ForeignError
 
 if TYPE_CHECKING:
@@ -26,6 +26,15 @@ SEPARATORS = (",", ";", "\t")
 
 TRACE = ("trace import", "trace judge")
 """The commands that make flows over time of a file, by `kinds.py`."""
+_CAPTURES = tuple(
+    bytes.fromhex(magic)
+    for magic in (
+        *("d4c3b2a1", "a1b2c3d4"),  # pcap in µs, in both byte orders
+        *("4d3cb2a1", "a1b23c4d"),  # in ns
+        *("34cdb2a1", "a1b2cd34"),  # with longer records, as some systems wrote
+        "0a0d0d0a",  # pcapng
+    )
+)
 _LINES = 50
 """Lines of a listing or log among which one of its own is."""
 _OBJECT = re.compile(r"(?:\A|^)[\s\x1e]*\[?\{", re.MULTILINE)
@@ -76,7 +85,7 @@ _BUCKET = re.compile(r"[\[(][^|]*[\])] +\d+ +\|@* *\|")
 
 def recognized(head: bytes) -> Format | None:
     """Returns the format of a file that begins so; None if its content does not tell one."""
-    if head[:4] in capture.MAGICS:
+    if head.startswith(_CAPTURES):
         return FORMATS["capture"]
     if head.startswith(b"PAR1"):
         return FORMATS["parquet"]
@@ -112,6 +121,18 @@ def check(path: Path, command: str) -> None:
     except OSError:  # the command's reader reports it
         return
     refuse(path, recognized(head), command)
+
+
+def refuse_stream(path: Path) -> None:
+    """Refuses a file that can't be read again from its begin.
+
+    Raises:
+        ForeignError: When it is a pipe or a device.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ForeignError(
+            f"{path}: is a pipe or a device, but must be read more than once\n  fix: save it to a file"
+        )
 
 
 def refuse(path: Path, found: Format | None, command: str) -> None:

@@ -58,15 +58,19 @@ def read(path: Path, command: str, *, step: float = STEP_S, exact: bool = False)
     """
     warnings: list[str] = []
     name = str(path)
+    formats.refuse_stream(path)
     with io.BufferedReader(_Content(path, warnings), formats.HEAD) as content:
         head = content.peek(formats.HEAD)
         of = formats.recognized(head)
         formats.refuse(path, of, command)
-        if of and of.name == "capture":
-            return _some(_of_capture(content, name, warnings, step=step, exact=exact), name)
+        match of and of.name:
+            case "capture":
+                return _some(_of_capture(path, step=step, exact=exact), name)
+            case "ss":
+                lines = (_text(line).removesuffix("\n") for line in _lines(content, name))
+                return _some(Read("ss", ss.flows(lines, name), warnings), name)
         begin = _text(head).removeprefix("\ufeff")
-        is_ss = of is not None and of.name == "ss"
-        found = None if is_ss else re.search(r"(?:\A|^)[\s\x1e]*\{", begin, re.MULTILINE)
+        found = re.search(r"(?:\A|^)[\s\x1e]*\{", begin, re.MULTILINE)
         if found:
             before = begin[: found.start()]
             if before:
@@ -76,9 +80,6 @@ def read(path: Path, command: str, *, step: float = STEP_S, exact: bool = False)
                 )
                 content.read(len(before.encode()))
             return _some(_of_text(content, begin[found.start() :], name, warnings), name)
-        if is_ss:
-            lines = (_text(line).removesuffix("\n") for line in _lines(content, name))
-            return _some(Read("ss", ss.flows(lines, name), warnings), name)
     raise _unknown(name)
 
 
@@ -131,20 +132,22 @@ def _lines(content: BinaryIO, name: str) -> Iterator[bytes]:
         yield line
 
 
-def _of_capture(
-    content: BinaryIO, name: str, warnings: list[str], *, step: float, exact: bool
-) -> Read:
+def _of_capture(path: Path, *, step: float, exact: bool) -> Read:
     notes = capture.Notes()
-    packets = capture.segments(content, name, notes=notes)
+    packets = capture.segments(path, notes=notes, most=MOST_BYTES)
     found, total = connections.connections(packets, step=step, exact=exact)
+    damage = f"; {notes.damage}" if notes.damage else ""
     if not found and notes.unknown:
-        said = ", ".join(f"{count:,} of {what}" for what, count in notes.unknown.most_common(3))
+        said = ", ".join(f"{count:,} of {what}" for what, count in notes.unknown[:3])
         raise ForeignError(
-            f"{name}: no flow with data in its packets of IP; {said} are not understood\n"
+            f"{path}: no flow with data in its packets of IP; {said} are not understood{damage}\n"
             "  fix: capture in front of the tunnel, or name a longer measurement"
         )
+    if not found:
+        raise ForeignError(f"{path}: no flow with data{damage}\n  fix: name a longer measurement")
+    warnings = [f"{path}: {notes.damage}"] if notes.damage else []
     if notes.untimed:
-        warnings.append(f"{name}: {notes.untimed:,} packets have no time: no rates, no RTTs")
+        warnings.append(f"{path}: {notes.untimed:,} packets have no time: no rates, no RTTs")
         found = [connections.untimed(flow) for flow in found]
     return Read("capture", found, warnings, total)
 

@@ -137,10 +137,7 @@ def _kind(file: Path) -> str:
 
     if file.is_dir():
         raise FlowsError(f"{file}: is a directory\n  fix: name the files in it, in order of time")
-    if file.exists() and not file.is_file():
-        raise FlowsError(
-            f"{file}: is a pipe or a device, but must be read more than once\n  fix: save it to a file"
-        )
+    formats.refuse_stream(file)
     try:
         return logs.kind(file)
     except FileNotFoundError:

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fullpipe_units::{Span, Time};
 
-use crate::capture::segment::{Datagram, Flags, Segment};
+use crate::capture::segment::{Datagram, Dissected, Flags, Segment};
 
 /// Datagrams that may have further fragments.
 #[derive(Debug, Default)]
@@ -18,9 +18,39 @@ const PATIENCE: Span = Span::from_secs(30);
 /// Most datagrams kept at a time; more are an attack rather than traffic.
 const MOST: usize = 4096;
 
+/// The segment of a packet, or the reason why it has none.
+pub(crate) enum Found<'a> {
+    /// A segment, and its bytes from the TCP or UDP header on; `None` for a later fragment, which
+    /// has no header.
+    Segment(Segment, Option<&'a [u8]>),
+    /// A later fragment whose first one was not seen.
+    Orphan,
+    /// Not IP, or not one of the requested protocols.
+    Other,
+    /// Too little was captured, or a header is invalid.
+    Unreadable,
+}
+
 impl Fragments {
+    /// Returns the segment of a packet, also of a later fragment.
+    #[inline]
+    pub(crate) fn segment<'a>(&mut self, packet: Dissected<'a>, at: Time) -> Found<'a> {
+        match packet {
+            Dissected::Whole(segment, bytes) => Found::Segment(segment, Some(bytes)),
+            Dissected::First(segment, datagram, header, bytes) => {
+                self.first(datagram, segment, header, at);
+                Found::Segment(segment, Some(bytes))
+            }
+            Dissected::Later(datagram, length, offset) => self
+                .later(datagram, length, offset, at)
+                .map_or(Found::Orphan, |segment| Found::Segment(segment, None)),
+            Dissected::Other => Found::Other,
+            Dissected::Unreadable => Found::Unreadable,
+        }
+    }
+
     /// Adds the first fragment of a datagram; `header` is the length of its TCP or UDP header.
-    pub(crate) fn first(&mut self, datagram: Datagram, segment: Segment, header: u32, at: Time) {
+    fn first(&mut self, datagram: Datagram, segment: Segment, header: u32, at: Time) {
         while self.order.len() >= MOST
             || self
                 .order
@@ -45,13 +75,7 @@ impl Fragments {
     }
 
     /// Returns a later fragment as a segment; `None` if the first one was not seen.
-    pub(crate) fn later(
-        &self,
-        datagram: Datagram,
-        bytes: u32,
-        offset: u32,
-        at: Time,
-    ) -> Option<Segment> {
+    fn later(&self, datagram: Datagram, bytes: u32, offset: u32, at: Time) -> Option<Segment> {
         let (since, begin) = self.open.get(&datagram)?;
         (at.since(*since) <= PATIENCE).then(|| Segment {
             sequence: begin.sequence.wrapping_add(offset),

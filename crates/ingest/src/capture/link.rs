@@ -1,5 +1,7 @@
 //! Headers in front of the IP header: <https://www.tcpdump.org/linktypes.html>.
 
+use std::fmt;
+
 /// Beginning of an interface's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
@@ -11,6 +13,26 @@ pub(crate) enum Link {
     Null,
     Cooked,
     CookedV2,
+}
+
+/// A packet that is not IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum NotIp {
+    EtherType(u16),
+    /// A protocol within PPPoE.
+    Ppp(u16),
+    /// Too little was captured.
+    Short,
+}
+
+impl fmt::Display for NotIp {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotIp::EtherType(number) => write!(out, "EtherType 0x{number:04x}"),
+            NotIp::Ppp(number) => write!(out, "PPP protocol 0x{number:04x}"),
+            NotIp::Short => write!(out, "packets that end before IP"),
+        }
+    }
 }
 
 /// Link types: number, name, and beginning of the packets.
@@ -37,42 +59,41 @@ impl Link {
             .map(|link| (link.1, link.2))
     }
 
-    /// Returns the number of bytes before the IP header; `None` if the packet is not IP, or is too
-    /// short.
+    /// Returns the number of bytes before the IP header, or the other kind of packet.
     #[inline]
-    pub(crate) fn before_ip(self, packet: &[u8]) -> Option<usize> {
+    pub(crate) fn before_ip(self, packet: &[u8]) -> Result<usize, NotIp> {
         match self {
             Link::Ethernet => tagged(packet, 12, 14),
             Link::Cooked => tagged(packet, 14, 16),
             Link::CookedV2 => tagged(packet, 0, 20),
-            Link::Null => Some(4),
-            Link::Raw => Some(0),
+            Link::Null => Ok(4),
+            Link::Raw => Ok(0),
         }
     }
 }
 
 /// Skips all VLAN tags and PPPoE; the ethertype is at `at`, its content at `start`.
 #[inline]
-fn tagged(packet: &[u8], mut at: usize, mut start: usize) -> Option<usize> {
+fn tagged(packet: &[u8], mut at: usize, mut start: usize) -> Result<usize, NotIp> {
     loop {
         match ether_type(packet, at)? {
             // IEEE 802.1Q, 802.1ad, and the number used for double tags before that.
             0x8100 | 0x88a8 | 0x9100 => (at, start) = (start + 2, start + 4),
             // A session of PPPoE: six bytes, and PPP's protocol (RFC 2516, section 4).
             0x8864 => {
-                let ip = matches!(ether_type(packet, start + 6)?, 0x0021 | 0x0057);
-                return ip.then_some(start + 8);
+                return match ether_type(packet, start + 6)? {
+                    0x0021 | 0x0057 => Ok(start + 8),
+                    kind => Err(NotIp::Ppp(kind)),
+                };
             }
-            kind => return is_ip(kind).then_some(start),
+            0x0800 | 0x86dd => return Ok(start),
+            kind => return Err(NotIp::EtherType(kind)),
         }
     }
 }
 
-fn is_ip(ether_type: u16) -> bool {
-    matches!(ether_type, 0x0800 | 0x86dd)
-}
-
 #[inline]
-fn ether_type(packet: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?]))
+fn ether_type(packet: &[u8], at: usize) -> Result<u16, NotIp> {
+    let bytes = packet.get(at..).and_then(|bytes| bytes.first_chunk());
+    bytes.map_or(Err(NotIp::Short), |bytes| Ok(u16::from_be_bytes(*bytes)))
 }

@@ -1,7 +1,8 @@
-//! Flows of captures: pcap and pcapng in, one row per flow out.
+//! Captures: pcap and pcapng in, one row per flow out, or each packet with its header.
 //!
 //! ```text
-//! file ──> Input (decompressed, in pieces) ──> Reader (frames) ──> Dissector (segments) ──> Tracker (flows) ──> Columns
+//! file ──> Input (decompressed, in pieces) ──> Frames ──> Dissector (segments) ──> Tracker (flows) ──> Columns
+//!                                                                             └──> Packets
 //! ```
 //!
 //! pcap-parser reads the formats, etherparse the IP headers. This module handles damage, assigns
@@ -18,8 +19,10 @@
 mod columns;
 mod flow;
 mod fragments;
+mod frames;
 mod input_buffer;
 mod link;
+mod packets;
 mod pcap;
 mod pcapng;
 mod reader;
@@ -29,6 +32,7 @@ mod segment;
 mod tracker;
 
 pub use columns::{ABSENT, Columns};
+pub use packets::{Header, Packet, Packets, PacketsReport, Tcp};
 pub use report::{FileReport, Report};
 pub use run::{Heard, Progress, Running, read};
 pub use tracker::Options;

@@ -186,6 +186,16 @@ impl Pcap {
     }
 }
 
+/// Returns whether a file begins as pcap does, in one of both byte orders.
+pub(crate) fn is_magic(bytes: &[u8]) -> bool {
+    let magic = bytes.first_chunk().copied().map(u32::from_be_bytes);
+    magic.is_some_and(|magic| {
+        [magic, magic.swap_bytes()]
+            .iter()
+            .any(|magic| matches!(magic, 0xa1b2_c3d4 | 0xa1b2_3c4d | 0xa1b2_cd34))
+    })
+}
+
 /// Returns whether a file's header is here, of the only version and without a time zone, which
 /// noise is unlikely to match.
 fn is_file(bytes: &[u8]) -> bool {

@@ -20,6 +20,8 @@ pub(crate) struct Pcapng {
     interfaces: Vec<Interface>,
     pub(crate) link_names: BTreeSet<String>,
     last: Time,
+    /// Packets without a time.
+    pub(crate) untimed: u64,
     pub(crate) damage: Damage,
 }
 
@@ -185,9 +187,10 @@ impl Pcapng {
     }
 
     /// A simple packet has no time, so it gets that of the packet before.
-    fn simple(&self, packet: &SimplePacketBlock<'_>) -> Option<Found> {
+    fn simple(&mut self, packet: &SimplePacketBlock<'_>) -> Option<Found> {
         let interface = self.interfaces.first()?;
         let wire = packet.origlen as usize;
+        self.untimed += 1;
         Some(Found::Packet {
             at: self.last,
             link: interface.link,

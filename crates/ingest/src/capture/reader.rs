@@ -3,8 +3,8 @@
 use fullpipe_units::Time;
 
 use crate::capture::input_buffer::InputBuffer;
-use crate::capture::link::Link;
-use crate::capture::pcap::Pcap;
+use crate::capture::link::{Link, NotIp};
+use crate::capture::pcap::{Pcap, is_magic};
 use crate::capture::pcapng::Pcapng;
 
 /// A captured packet; its bytes lie in the window.
@@ -20,6 +20,16 @@ pub(crate) struct Frame {
     pub(crate) to: usize,
     /// Bytes of the window to pass after the packet.
     pub(crate) pass: usize,
+}
+
+impl Frame {
+    /// Returns the IP packet in the frame's bytes and its length on the wire, or the other content.
+    #[inline]
+    pub(crate) fn ip<'a>(&self, link: Link, bytes: &'a [u8]) -> Result<(&'a [u8], usize), NotIp> {
+        let before = link.before_ip(bytes)?;
+        let packet = bytes.get(before..).ok_or(NotIp::Short)?;
+        Ok((packet, self.wire.saturating_sub(before)))
+    }
 }
 
 /// Next step of reading.
@@ -67,6 +77,9 @@ impl Reader {
         if let Some(pcap) = Pcap::open(bytes)? {
             window.pass(24);
             return Ok(Reader::Pcap(pcap));
+        }
+        if !enough && is_magic(bytes) {
+            return Err("damaged: its header is cut off\n  fix: capture it again".into());
         }
         let begin: Vec<String> = bytes
             .iter()

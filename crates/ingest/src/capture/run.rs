@@ -12,9 +12,9 @@ use crate::Input;
 use fullpipe_units::Time;
 
 use crate::capture::columns::Columns;
-use crate::capture::fragments::Fragments;
-use crate::capture::input_buffer::InputBuffer;
-use crate::capture::reader::{Frame, Reader, Step};
+use crate::capture::fragments::{Found, Fragments};
+use crate::capture::frames::Frames;
+use crate::capture::reader::Frame;
 use crate::capture::report::{FileReport, Report};
 use crate::capture::segment::{Dissected, Segment, dissect};
 use crate::capture::tracker::{Options, Tracker};
@@ -204,83 +204,44 @@ impl<G: FnMut(Columns) -> bool> Work<G> {
     }
 
     fn content(&mut self, name: &str, input: io::Result<Input>) -> FileReport {
-        let mut file = FileReport {
-            path: name.to_owned(),
-            ..FileReport::default()
-        };
-        let mut window = match input {
-            Ok(source) => InputBuffer::new(source),
-            Err(error) => {
-                return FileReport {
-                    refused: Some(error.to_string()),
-                    ..file
-                };
-            }
-        };
-        let mut reader = match Reader::open(&mut window) {
-            Ok(reader) => reader,
+        let opened = input
+            .map_err(|error| error.to_string())
+            .and_then(|input| Frames::open(name, input));
+        let mut frames = match opened {
+            Ok(frames) => frames,
             Err(problem) => {
-                let problem = window
-                    .error()
-                    .map_or(problem, |error| format!("can't be decompressed: {error}"));
                 return FileReport {
+                    path: name.to_owned(),
                     refused: Some(problem),
-                    ..file
+                    ..FileReport::default()
                 };
             }
         };
-        file.format = reader.name().to_owned();
-        let cut = loop {
-            match reader.next(&mut window) {
-                Step::Frame(frame) => {
-                    self.frame(&frame, &window.bytes()[frame.from..frame.to], &mut file);
-                    window.pass(frame.pass);
-                }
-                Step::End => break false,
-                Step::Cut => break true,
+        while let Some((frame, bytes)) = frames.next() {
+            self.frame(&frame, bytes);
+            if frames.count().is_multiple_of(BREATH) && !self.goes_on() {
+                break;
             }
-            if file.packets.is_multiple_of(BREATH) && !self.goes_on() {
-                break false;
-            }
-        };
-        file.links = reader.links();
-        file.damage = damage(&reader, &mut window, cut);
-        file
+        }
+        frames.finish()
     }
 
     #[inline]
-    fn frame(&mut self, frame: &Frame, bytes: &[u8], file: &mut FileReport) {
-        file.packets += 1;
-        file.cut_packets += u64::from(bytes.len() < frame.wire);
-        file.first.get_or_insert(frame.at.as_nanos());
-        file.last = Some(frame.at.as_nanos());
+    fn frame(&mut self, frame: &Frame, bytes: &[u8]) {
         let Some(link) = frame.link else {
-            file.unknown_links += 1;
             return;
         };
-        let dissected = match link.before_ip(bytes) {
-            Some(before) if before <= bytes.len() => dissect(
-                &bytes[before..],
-                frame.wire.saturating_sub(before),
-                self.udp,
-            ),
-            _ => Dissected::Other,
-        };
+        let dissected = frame
+            .ip(link, bytes)
+            .map_or(Dissected::Other, |(packet, wire)| {
+                dissect(packet, wire, self.udp)
+            });
         let report = &mut self.report;
-        let (segment, count) = match dissected {
-            Dissected::Whole(segment) => (Some(segment), &mut report.used),
-            Dissected::First(segment, datagram, header) => {
-                self.fragments.first(datagram, segment, header, frame.at);
-                (Some(segment), &mut report.used)
-            }
-            Dissected::Later(datagram, length, offset) => {
-                match self.fragments.later(datagram, length, offset, frame.at) {
-                    Some(segment) => (Some(segment), &mut report.used),
-                    None => (None, &mut report.orphans),
-                }
-            }
-            Dissected::Other => (None, &mut report.other),
-            Dissected::Unreadable => (None, &mut report.unreadable),
+        let (segment, count) = match self.fragments.segment(dissected, frame.at) {
+            Found::Segment(segment, _) => (Some(segment), &mut report.used),
+            Found::Orphan => (None, &mut report.orphans),
+            Found::Other => (None, &mut report.other),
+            Found::Unreadable => (None, &mut report.unreadable),
         };
         *count += 1;
         self.stretch.push((segment, frame.at));
@@ -327,30 +288,4 @@ impl<G: FnMut(Columns) -> bool> Work<G> {
         let columns = std::mem::replace(done, Columns::new(addresses));
         (self.give)(columns)
     }
-}
-
-/// Describes the parts of a file that were not read.
-fn damage(reader: &Reader, window: &mut InputBuffer, cut: bool) -> Option<String> {
-    let mut said = Vec::new();
-    let damage = reader.damage();
-    if damage.places > 0 {
-        let places = if damage.places == 1 {
-            "one place".to_owned()
-        } else {
-            format!("{} places", damage.places)
-        };
-        said.push(format!(
-            "{} bytes in {places}, first at byte {}, are not packets and were skipped",
-            damage.bytes, damage.first
-        ));
-    }
-    let at = window.position();
-    match window.error() {
-        Some(error) => said.push(format!(
-            "after {at} bytes of its content it can't be decompressed: {error}"
-        )),
-        None if cut => said.push(format!("it ends within a packet, at byte {at}")),
-        None => {}
-    }
-    (!said.is_empty()).then(|| said.join("; "))
 }

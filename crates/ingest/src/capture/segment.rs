@@ -37,7 +37,7 @@ pub(crate) struct Segment {
 
 /// TCP's flags that matter here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Flags(u8);
+pub(crate) struct Flags(pub(crate) u8);
 
 impl Flags {
     pub(crate) fn fin(self) -> bool {
@@ -78,12 +78,12 @@ impl Key {
 
 /// Content of a packet, as far as flows are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dissected {
-    /// A complete segment or datagram.
-    Whole(Segment),
-    /// The first fragment of a datagram, with the length of the TCP or UDP header. Later fragments
-    /// have no ports.
-    First(Segment, Datagram, u32),
+pub(crate) enum Dissected<'a> {
+    /// A complete segment or datagram, and its bytes from the TCP or UDP header on.
+    Whole(Segment, &'a [u8]),
+    /// The first fragment of a datagram, with the length of the TCP or UDP header, and the bytes from
+    /// there on. Later fragments have no ports.
+    First(Segment, Datagram, u32, &'a [u8]),
     /// A later fragment: its length, and its offset in the datagram's content.
     Later(Datagram, u32, u32),
     /// Not IP, or not one of the requested protocols.
@@ -148,7 +148,7 @@ impl Within {
 
 /// Reads an IP packet, which may not be captured completely; `wire` is its full length.
 #[inline]
-pub(crate) fn dissect(packet: &[u8], wire: usize, udp: bool) -> Dissected {
+pub(crate) fn dissect(packet: &[u8], wire: usize, udp: bool) -> Dissected<'_> {
     let within = match packet.first().map(|first| first >> 4) {
         Some(4) => v4(packet),
         Some(6) => v6(packet),
@@ -171,10 +171,8 @@ pub(crate) fn dissect(packet: &[u8], wire: usize, udp: bool) -> Dissected {
     if let Some((datagram, offset @ 1..)) = datagram {
         return Dissected::Later(datagram, length as u32, offset);
     }
-    let Some((ports, sequence, flags, header)) = packet
-        .get(within.start..)
-        .and_then(|bytes| transport(protocol, bytes))
-    else {
+    let bytes = packet.get(within.start..).unwrap_or_default();
+    let Some((ports, sequence, flags, header)) = transport(protocol, bytes) else {
         return Dissected::Unreadable;
     };
     let Some(payload) = length.checked_sub(header) else {
@@ -189,8 +187,8 @@ pub(crate) fn dissect(packet: &[u8], wire: usize, udp: bool) -> Dissected {
         payload: payload as u32,
     };
     match datagram {
-        Some((datagram, _)) => Dissected::First(segment, datagram, header as u32),
-        None => Dissected::Whole(segment),
+        Some((datagram, _)) => Dissected::First(segment, datagram, header as u32, bytes),
+        None => Dissected::Whole(segment, bytes),
     }
 }
 

@@ -1,5 +1,6 @@
 """`fullpipe trace judge`."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -98,6 +99,8 @@ def command(
         judged = judge_trace(
             trace, as_, params, path=path, scenario=scenario, flow=flow, seeds=seeds, out=out
         )
+        for warning in judged.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
         with printing():
             if as_json:
                 from fullpipe.behavior.show import as_json as record

@@ -85,9 +85,8 @@ def _flows(directory: Path, began: float) -> tuple[list[Flow], Total]:
     total = Total(0, 0, 0, 0, 0)
     for end, address in (("far", "100.64.0.1"), ("near", "100.64.0.2")):
         file = directory / f"{end}.pcapng"
-        with file.open("rb") as opened:
-            packets = segments(opened, str(file), round(began * 1e9))
-            flows, sums = connections(packets, step=STEP_S, of=ip_address(address).packed)
+        packets = segments(file, round(began * 1e9))
+        flows, sums = connections(packets, step=STEP_S, of=ip_address(address).packed)
         found, total = [*found, *flows], total.plus(sums)
     return found, total
 

@@ -58,6 +58,7 @@ __all__ = [
     "containment_refused",
     "content_head",
     "fleet_begin",
+    "fleet_is_listing",
     "fleet_variables",
     "forget",
     "gym_agent",
@@ -1276,6 +1277,12 @@ class FleetReader:
     def ss(host: str, samples: bool, key: bytes | None) -> FleetReader:
         """Creates a reader of `ss` output: connections, and each sample if requested."""
     @staticmethod
+    def series() -> FleetReader:
+        """Creates a reader of `ss` output as the table `series`: a row for each sample, as it is printed.
+
+        `time_ns` has nanoseconds since the first time in the file, the least number without one; `ends` the addresses.
+        """
+    @staticmethod
     def nginx(format: str, keep: Sequence[str], key: bytes | None) -> FleetReader:  # noqa: A002
         """Creates a reader of nginx logs in a format, with further variables to keep.
 
@@ -1371,6 +1378,9 @@ def fleet_begin(path: str | PathLike[str]) -> int:
     Raises:
         OSError: When the file can't be read.
     """
+
+def fleet_is_listing(head: bytes) -> bool:
+    """Returns whether a text that begins so is a listing of `ss`."""
 
 def fleet_variables(format: str) -> list[str]:  # noqa: A002
     """Returns the variables of a log format.

@@ -156,6 +156,52 @@ def test_a_command_reads_a_format_or_names_those_that_do(
         assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    "times",
+    [
+        ("@1576576800.25", "@1576576801.25"),
+        ("# 2019-12-17T10:00:00.25Z", "# 2019-12-17T10:00:01.25Z"),
+        ("=== 2019-12-17 19:00:00.25+09:00 ===", "=== 2019-12-17 19:00:01.25+09:00 ==="),
+        ("Tue Dec 17 10:00:00 UTC 2019", "Tue Dec 17 10:00:01 UTC 2019"),
+        ("time: 1576576800", "time: 1576576801"),
+    ],
+)
+@pytest.mark.parametrize("before", [False, True])
+def test_listings_have_the_same_times_for_an_import_and_a_fleet(
+    tmp_path: Path, times: tuple[str, str], *, before: bool
+) -> None:
+    socket = "ESTAB 0 0 10.0.0.1:443 192.0.2.7:https"
+    info = "\t cubic rto:204 rtt:20/1 mss:1000 cwnd:10 bytes_sent:{0} bytes_acked:{0} segs_out:9"
+    listings = [(time, [socket, info.format(50_000 * at)]) for at, time in enumerate(times, 1)]
+    if before:  # as `ts` of moreutils writes them
+        if times[0][0] in "#=t":
+            return
+        lines = [f"{time} {line}" for time, both in listings for line in both]
+    else:
+        lines = [line for time, both in listings for line in (time, *both)]
+    data = ("\n".join(lines) + "\n").encode()
+    done, out = _called("trace import", tmp_path / "import", data)
+    assert done.returncode == 0, done.stderr
+    trace = pl.read_parquet(out / "trace.parquet")
+    assert trace.select("time", "delivered").rows() == [(0.0, 50_000), (1.0, 100_000)]
+    assert trace["flow"][0] == "TCP 10.0.0.1:443 → 192.0.2.7:https"
+    done, out = _called("fleet ingest --arm", tmp_path / "fleet", data)
+    assert done.returncode == 0, done.stderr
+    (file,) = out.glob("connections/**/*.parquet")
+    row = pl.read_parquet(file).row(0, named=True)
+    assert (row["observed_s"], row["samples"], row["bytes_acked"]) == (1.0, 2, 100_000)
+
+
+def test_a_line_that_is_no_sockets_is_told_by_both(tmp_path: Path) -> None:
+    sample = SAMPLES["ss"]
+    assert isinstance(sample, str)
+    data = (sample + "ESTAB 0 x 10.0.0.1:443 192.0.2.7:4000\n").encode()
+    done, _ = _called("trace import", tmp_path, data)
+    assert "a line can't be read, first line 13: Send-Q is not a number" in done.stderr
+    done, _ = _called("fleet ingest --arm", tmp_path / "fleet", data)
+    assert "Send-Q is not a number" in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("command", ["trace import", "trace judge", "workload extract"])
 def test_a_pipe_is_refused(tmp_path: Path, command: str) -> None:
     os.mkfifo(tmp_path / "file")

@@ -56,6 +56,12 @@ impl FleetReader {
         }))
     }
 
+    /// Creates a reader of `ss` output as a series: each sample as it is printed.
+    #[staticmethod]
+    fn series() -> FleetReader {
+        reader(ss::Series::default())
+    }
+
     /// Creates a reader of nginx logs in a format, with further variables to keep.
     #[staticmethod]
     fn nginx(format: &str, keep: Vec<String>, key: Key) -> PyResult<FleetReader> {
@@ -173,6 +179,12 @@ impl FleetReader {
 pub(crate) fn fleet_begin(py: Python<'_>, path: PathBuf) -> PyResult<i64> {
     py.detach(|| fullpipe_ingest::fleet::begin_of(&path))
         .map_err(|error| of_file(&error, &path))
+}
+
+/// Returns whether a text that begins so is a listing of `ss`.
+#[pyfunction]
+pub(crate) fn fleet_is_listing(head: &[u8]) -> bool {
+    ss::is_listing(head)
 }
 
 /// Returns the variables of a log format.

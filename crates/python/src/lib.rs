@@ -59,7 +59,7 @@ mod _core {
     #[pymodule_export]
     use crate::fleet::FleetSampler;
     #[pymodule_export]
-    use crate::fleet::{FleetReader, fleet_begin, fleet_variables};
+    use crate::fleet::{FleetReader, fleet_begin, fleet_is_listing, fleet_variables};
     #[pymodule_export]
     use crate::gym::{
         GymBatch, Policy, gym_agent, gym_columns, gym_features, gym_info, load_policy, policies,

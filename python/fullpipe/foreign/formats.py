@@ -11,7 +11,6 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullpipe import _core
-from fullpipe.foreign import ss
 from fullpipe.foreign.flow import ForeignError
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def recognized(head: bytes) -> Format | None:
     if head.startswith(b"#separator"):
         return FORMATS["zeek"]
     text = head.decode("utf-8", "replace").removeprefix("\ufeff")
-    if ss.is_ss(text[:20_000]):
+    if _core.fleet_is_listing(head[:20_000]):
         return FORMATS["ss"]
     if begin := _OBJECT.search(text):
         name = next((name for name, keys in _KEYS.items() if keys.search(text, begin.start())), "")

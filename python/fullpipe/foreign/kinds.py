@@ -67,8 +67,7 @@ def read(path: Path, command: str, *, step: float = STEP_S, exact: bool = False)
             case "capture":
                 return _some(_of_capture(path, step=step, exact=exact), name)
             case "ss":
-                lines = (_text(line).removesuffix("\n") for line in _lines(content, name))
-                return _some(Read("ss", ss.flows(lines, name), warnings), name)
+                return _some(Read("ss", *ss.flows(path, MOST_BYTES)), name)
         begin = _text(head).removeprefix("\ufeff")
         found = re.search(r"(?:\A|^)[\s\x1e]*\{", begin, re.MULTILINE)
         if found:

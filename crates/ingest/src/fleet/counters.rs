@@ -265,10 +265,10 @@ impl LineReader for Reader {
 
     fn read(&mut self, number: u64, line: &[u8]) {
         if let Some(time) = time::line(line) {
-            if time != self.time {
+            if time.micros != self.time {
                 self.finish();
             }
-            self.time = time;
+            self.time = time.micros;
             return;
         }
         let Ok(text) = std::str::from_utf8(line) else {

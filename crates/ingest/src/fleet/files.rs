@@ -51,7 +51,8 @@ pub fn begin_of(path: &Path) -> io::Result<i64> {
     let lines = head.split(|byte| *byte == b'\n').take(200);
     let mut told = lines
         .filter_map(|line| time::line(line).or_else(|| time::prefix(line).map(|found| found.time)));
-    told.next().map_or_else(|| fallback(path), Ok)
+    told.next()
+        .map_or_else(|| fallback(path), |time| Ok(time.micros))
 }
 
 /// Returns the time of a file that contains none.

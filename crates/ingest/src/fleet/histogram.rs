@@ -114,7 +114,7 @@ impl LineReader for Reader {
             // Any other output of a program is ignored.
             _ => {
                 if let Some(time) = time::line(text) {
-                    self.time = time;
+                    self.time = time.micros;
                 }
             }
         }

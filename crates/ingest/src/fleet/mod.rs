@@ -5,8 +5,9 @@
 //!
 //! Each parser ([`ss`], [`nginx`], [`counters`], [`histogram`]) implements [`Parse`]. In `ss/`,
 //! `field.rs` declares every field, its notation, and the fields that distinguish zero from
-//! unknown; `line.rs` and `info.rs` read lines, `join.rs` merges the samples of a connection, and
-//! `kept.rs` carries open connections from one file to the next. Only `sampler/` (Linux) queries a
+//! unknown; `line.rs` and `info.rs` read lines, and `listing.rs` makes samples of them. A fleet's
+//! `reader.rs` merges the samples of a connection (`join.rs`) and carries open connections from one
+//! file to the next (`kept.rs`); `series.rs` keeps each sample. Only `sampler/` (Linux) queries a
 //! kernel; it writes the text that `ss/` reads, so there is one way into a table.
 
 pub mod address;

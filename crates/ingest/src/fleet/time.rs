@@ -3,17 +3,44 @@
 
 const MICROS: i64 = 1_000_000;
 
+/// A time, UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// Microseconds since 1970.
+    pub(crate) micros: i64,
+    /// Nanoseconds after these, below 1000.
+    beyond: i64,
+}
+
+impl Moment {
+    pub(crate) fn of_micros(micros: i64) -> Moment {
+        Moment { micros, beyond: 0 }
+    }
+
+    /// Returns the nanoseconds since 1970; `None` before 1677 and after 2262.
+    pub(crate) fn nanos(self) -> Option<i64> {
+        self.micros.checked_mul(1000)?.checked_add(self.beyond)
+    }
+
+    /// Returns the moment some seconds and nanoseconds after 1970.
+    fn of(seconds: i64, nanos: i64) -> Moment {
+        Moment {
+            micros: seconds * MICROS + nanos / 1000,
+            beyond: nanos % 1000,
+        }
+    }
+}
+
 /// A time in front of a text, and the rest of the text.
 pub(crate) struct Stamped<'a> {
-    /// Microseconds since 1970, UTC.
-    pub(crate) time: i64,
+    pub(crate) time: Moment,
     pub(crate) rest: &'a [u8],
 }
 
 /// Parses a line that consists of a time, perhaps with marks and a word in front of it:
 /// `@1576576800.5`, `# 2019-12-17T10:00:00Z`, `=== 2019-12-17 10:00:00 ===`, `time: 1576576800`, or
 /// the output of `date`, `date -R`, `date -Is` and `date +%s`.
-pub(crate) fn line(text: &[u8]) -> Option<i64> {
+pub(crate) fn line(text: &[u8]) -> Option<Moment> {
     let text = std::str::from_utf8(text).ok()?.trim();
     // Lines of sockets are longer, except truncated ones.
     if text.len() > 80 {
@@ -32,7 +59,7 @@ pub(crate) fn line(text: &[u8]) -> Option<i64> {
     let text = text.strip_prefix('@').unwrap_or(text);
     match epoch_or_date(text.as_bytes()) {
         Some(Stamped { time, rest }) if rest.trim_ascii().is_empty() => Some(time),
-        _ => of_date_command(text),
+        _ => of_date_command(text).map(Moment::of_micros),
     }
 }
 
@@ -41,14 +68,28 @@ fn is_word(word: &str) -> bool {
         .contains(&word.to_ascii_lowercase().as_str())
 }
 
+/// Length of a date of the command `date`, like `Tue Dec 17 10:00:00 UTC 2019`, and place of its zone.
+const DATE: usize = 28;
+const ZONE: usize = 20;
+
 /// Parses a time in front of a line, as moreutils' `ts` writes it with `%s`, `%.s` or a format that
 /// begins with the whole date.
 pub(crate) fn prefix(line: &[u8]) -> Option<Stamped<'_>> {
-    if !line.first()?.is_ascii_digit() && *line.first()? != b'[' {
-        return None;
-    }
-    let bracket = line[0] == b'[';
-    let found = epoch_or_date(&line[usize::from(bracket)..])?;
+    let (bracket, at) = match line.first()? {
+        b'[' => (true, 1),
+        b'@' => (false, 1),
+        b'0'..=b'9' => (false, 0),
+        _ => {
+            let (date, rest) = line.split_at_checked(DATE)?;
+            if !matches!(&date[ZONE..ZONE + 4], b"UTC " | b"GMT ") {
+                return None;
+            }
+            let time = Moment::of_micros(of_date_command(std::str::from_utf8(date).ok()?)?);
+            let rest = rest.strip_prefix(b" ")?;
+            return Some(Stamped { time, rest });
+        }
+    };
+    let found = epoch_or_date(&line[at..])?;
     let rest = if bracket {
         found.rest.strip_prefix(b"]")?
     } else {
@@ -135,9 +176,9 @@ pub(crate) fn epoch_or_date(text: &[u8]) -> Option<Stamped<'_>> {
     let run = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     match run {
         10 => {
-            let (micros, used) = fraction(&text[10..]);
+            let (nanos, used) = fraction(&text[10..]);
             Some(Stamped {
-                time: integer(&text[..10])? * MICROS + micros,
+                time: Moment::of(integer(&text[..10])?, nanos),
                 rest: &text[10 + used..],
             })
         }
@@ -162,7 +203,7 @@ fn date(text: &[u8]) -> Option<Stamped<'_>> {
     {
         return None;
     }
-    let (micros, used) = fraction(&text[19..]);
+    let (nanos, used) = fraction(&text[19..]);
     let mut rest = &text[19 + used..];
     let mut seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
     let zone = rest
@@ -180,12 +221,12 @@ fn date(text: &[u8]) -> Option<Stamped<'_>> {
         rest = behind;
     }
     Some(Stamped {
-        time: seconds * MICROS + micros,
+        time: Moment::of(seconds, nanos),
         rest,
     })
 }
 
-/// Parses `.123456` or `,123`; returns microseconds, and the length of the text.
+/// Parses `.123456` or `,123`; returns nanoseconds, and the length of the text.
 fn fraction(text: &[u8]) -> (i64, usize) {
     if !matches!(text.first(), Some(b'.' | b',')) {
         return (0, 0);
@@ -194,18 +235,18 @@ fn fraction(text: &[u8]) -> (i64, usize) {
         .iter()
         .take_while(|byte| byte.is_ascii_digit())
         .count();
-    let micros = (0..6).fold(0, |micros, at| {
+    let nanos = (0..9).fold(0, |nanos, at| {
         let digit = if at < digits {
             i64::from(text[1 + at] - b'0')
         } else {
             0
         };
-        micros * 10 + digit
+        nanos * 10 + digit
     });
     if digits == 0 {
         (0, 0)
     } else {
-        (micros, 1 + digits)
+        (nanos, 1 + digits)
     }
 }
 
@@ -326,9 +367,15 @@ mod tests {
             "Tue, 17 Dec 2019 11:00:00 +0100",
             "Tue 17 Dec 2019 10:00:00 AM UTC",
         ] {
-            assert_eq!(line(text.as_bytes()), Some(TIME), "{text}");
+            assert_eq!(
+                line(text.as_bytes()).map(|time| time.micros),
+                Some(TIME),
+                "{text}"
+            );
         }
-        assert_eq!(line(b"@1795251986.699440"), Some(1_795_251_986_699_440));
+        let exact = line(b"@1795251986.699440123").unwrap();
+        assert_eq!(exact.micros, 1_795_251_986_699_440);
+        assert_eq!(exact.nanos(), Some(1_795_251_986_699_440_123));
         for text in [
             "",
             "#",
@@ -345,7 +392,7 @@ mod tests {
     fn a_time_in_front_of_a_line_leaves_the_line() {
         let found = prefix(b"1576576800.5 \t cubic rto:204").unwrap();
         assert_eq!(
-            (found.time, found.rest),
+            (found.time.micros, found.rest),
             (TIME + 500_000, &b"\t cubic rto:204"[..])
         );
         assert_eq!(
@@ -356,6 +403,10 @@ mod tests {
             prefix(b"[2019-12-17T10:00:00Z] ESTAB").unwrap().rest,
             b"ESTAB"
         );
+        for text in ["@1576576800 ESTAB", "Tue Dec 17 10:00:00 UTC 2019 ESTAB"] {
+            let found = prefix(text.as_bytes()).unwrap();
+            assert_eq!((found.time.micros, found.rest), (TIME, &b"ESTAB"[..]));
+        }
         assert!(prefix(b"0 398200 10.0.0.1:80 10.0.0.2:1234").is_none());
     }
 

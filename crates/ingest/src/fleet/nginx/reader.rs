@@ -93,11 +93,11 @@ enum TimeSource {
 impl TimeSource {
     fn time(self, value: &[u8]) -> Option<i64> {
         match self {
-            TimeSource::Iso => time::epoch_or_date(value).map(|found| found.time),
+            TimeSource::Iso => time::epoch_or_date(value).map(|found| found.time.micros),
             TimeSource::Local => time::of_date_command(&String::from_utf8_lossy(value)),
             TimeSource::Seconds => time::epoch_or_date(value)
                 .filter(|found| found.rest.is_empty())
-                .map(|found| found.time),
+                .map(|found| found.time.micros),
         }
     }
 }

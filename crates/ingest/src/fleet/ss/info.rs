@@ -88,9 +88,9 @@ impl Sample {
         }
     }
 
-    /// Describes counters that no kernel reports together; `None` for a plausible sample.
+    /// Refuses counters that no kernel reports together; the error describes them.
     #[inline]
-    pub(super) fn contradiction(&self) -> Option<String> {
+    pub(super) fn consistent(&self) -> Result<(), String> {
         // A part of the busy time is rounded like the whole (tcp_get_info_chrono_stats).
         let pairs = [
             (Field::BytesRetrans, Field::BytesSent),
@@ -98,10 +98,13 @@ impl Sample {
             (Field::SndbufLimited, Field::Busy),
         ];
         let value = |field: Field| self.values[field as usize];
-        let (part, whole) = pairs
+        let wrong = pairs
             .into_iter()
-            .find(|(part, whole)| value(*part) > value(*whole))?;
-        Some(format!(
+            .find(|(part, whole)| value(*part) > value(*whole));
+        let Some((part, whole)) = wrong else {
+            return Ok(());
+        };
+        Err(format!(
             "{} = {} is more than {} = {}",
             COLUMNS[part as usize],
             value(part),

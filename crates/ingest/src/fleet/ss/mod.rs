@@ -5,10 +5,14 @@ mod info;
 mod join;
 mod kept;
 mod line;
+mod listing;
 mod names;
 mod reader;
 mod rows;
+mod series;
 
 pub use field::{COLUMNS, Field};
 pub use info::{Sample, parse_info};
-pub use reader::{Counts, Options, Reader};
+pub use listing::{Counts, is_listing};
+pub use reader::{Options, Reader};
+pub use series::Series;

@@ -2,15 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::info::{self, Sample};
+use super::info::Sample;
 use super::join::{Joiner, Live};
 use super::kept::{FORMAT, KeptLive};
-use super::line::{self, Line, Socket};
+use super::listing::{Counts, Listing, Take};
 use super::names::{KINDS, Names};
 use super::rows::{Connections, Samples};
+use crate::fleet::Columns;
 use crate::fleet::address::Privacy;
 use crate::fleet::parse::{BadLines, LineReader, Lines, Parse};
-use crate::fleet::{Columns, time};
+use crate::fleet::time::Moment;
 
 /// Options of reading lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,129 +25,66 @@ pub struct Options {
     pub privacy: Privacy,
 }
 
-/// Numbers of items read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Lines.
-    pub lines: u64,
-    /// Samples of connections.
-    pub samples: u64,
-    /// Sockets that listen or are not connected.
-    pub listening: u64,
-    /// Sockets without information about their TCP, such as those in TIME-WAIT.
-    pub without_info: u64,
-    /// Lines of other protocols.
-    pub foreign: u64,
-    /// Samples without a time in the file.
-    pub untimed: u64,
-    /// Samples that are earlier than the previous one.
-    pub backwards: u64,
-}
-
 /// Reads the lines of one host.
 #[derive(Clone, Debug)]
 pub struct Reader {
+    listing: Listing<Joined>,
+}
+
+/// Samples that become rows.
+#[derive(Clone, Debug)]
+struct Joined {
     options: Options,
-    pub(super) counts: Counts,
-    bad: BadLines,
-    pub(super) joiner: Joiner,
-    pub(super) names: Names,
+    joiner: Joiner,
+    names: Names,
     connections: Connections,
     samples: Samples,
     ended: Vec<Live>,
-    lines: Lines,
-    time: i64,
-    timed: bool,
-    sample: Sample,
-    ends: Vec<u8>,
-    /// Number of the socket's line.
-    begun_at: u64,
-    sample_time: i64,
-    state: State,
-    last_time: i64,
-}
-
-/// State after the previous line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// No socket precedes to which fields could belong.
-    Outside,
-    /// A socket precedes.
-    Inside,
-    /// The socket above is not a connection, or was unreadable: the reader skips its fields.
-    Skipping,
 }
 
 impl Reader {
     /// Creates a reader.
     #[must_use]
     pub fn new(options: Options) -> Reader {
-        let joiner = Joiner::new(&options.host);
-        Reader {
-            counts: Counts::default(),
-            bad: BadLines::new(options.privacy.is_keyed()),
-            joiner,
+        let silent = options.privacy.is_keyed();
+        let joined = Joined {
+            joiner: Joiner::new(&options.host),
             names: Names::default(),
             connections: Connections::default(),
             samples: Samples::default(),
             ended: Vec::new(),
-            lines: Lines::default(),
-            time: 0,
-            timed: false,
-            sample: Sample::default(),
-            ends: Vec::new(),
-            begun_at: 0,
-            sample_time: 0,
-            state: State::Outside,
-            last_time: i64::MIN,
             options,
+        };
+        Reader {
+            listing: Listing::new(joined, silent),
         }
     }
+}
 
+impl Joined {
     fn emit(&mut self) {
         for live in self.ended.drain(..) {
             self.connections.add(&live, &self.options.privacy);
         }
     }
+}
 
-    /// Handles the line of a socket at `time`; further fields may follow on the next line.
-    #[inline]
-    fn begin_socket(&mut self, number: u64, socket: &Socket<'_>, time: i64) -> Result<(), String> {
-        if !socket.is_connection() {
-            self.counts.listening += 1;
-            self.state = State::Skipping;
-            return Ok(());
-        }
-        socket.begin(&mut self.sample)?;
-        self.ends.clear();
-        self.ends.extend_from_slice(socket.local);
-        self.ends.push(b' ');
-        self.ends.extend_from_slice(socket.remote);
-        (self.begun_at, self.sample_time) = (number, time);
-        self.state = State::Inside;
-        Ok(())
+impl Take for Joined {
+    fn at(&mut self, time: i64) {
+        self.joiner.at(time, &mut self.ended);
+        self.emit();
     }
 
-    /// Completes the current socket.
-    fn finish_socket(&mut self) {
-        let state = std::mem::replace(&mut self.state, State::Outside);
-        if state != State::Inside {
-            return;
-        }
-        if !self.sample.has_info {
-            self.counts.without_info += 1;
-            return;
-        }
-        self.sample.fill();
-        if let Some(why) = self.sample.contradiction() {
-            self.bad.add(self.begun_at, &self.ends, why);
-            return;
-        }
-        self.counts.samples += 1;
-        self.counts.untimed += u64::from(!self.timed);
-        self.counts.backwards += u64::from(self.sample_time < self.last_time);
-        self.last_time = self.sample_time;
-        let sample = &self.sample;
+    fn sample(
+        &mut self,
+        ends: &[u8],
+        at: Moment,
+        _began: Option<Moment>,
+        sample: &mut Sample,
+    ) -> Result<(), String> {
+        sample.fill();
+        sample.consistent()?;
+        let sample = &*sample;
         let words = [&sample.state, &sample.timer, &sample.cc, &sample.cgroup];
         let names = &mut self.names;
         let mut numbers = [u32::MAX; KINDS];
@@ -157,27 +95,19 @@ impl Reader {
         {
             numbers[kind] = names.number(kind, word);
         }
-        let connection = self.joiner.add(
-            &self.ends,
-            self.sample_time,
-            sample,
-            numbers,
-            &mut self.ended,
-        );
+        let connection = self
+            .joiner
+            .add(ends, at.micros, sample, numbers, &mut self.ended);
         if self.options.samples {
-            self.samples.add(
-                connection,
-                self.sample_time,
-                sample,
-                numbers,
-                &self.options.privacy,
-            );
+            let privacy = &self.options.privacy;
+            self.samples
+                .add(connection, at.micros, sample, numbers, privacy);
         }
+        Ok(())
     }
 
-    fn bad(&mut self, number: u64, line: &[u8], why: String) {
-        self.state = State::Skipping;
-        self.bad.add(number, line, why);
+    fn finish_file(&mut self) {
+        self.emit();
     }
 }
 
@@ -197,100 +127,50 @@ struct Kept {
 
 impl LineReader for Reader {
     fn lines(&mut self) -> &mut Lines {
-        &mut self.lines
+        self.listing.lines()
     }
 
     fn bad_lines(&mut self) -> &mut BadLines {
-        &mut self.bad
+        self.listing.bad_lines()
     }
 
     fn read(&mut self, number: u64, line: &[u8]) {
-        self.counts.lines += 1;
-        let (mut time, mut line) = (self.time, line);
-        // Most lines of sockets begin with one of these bytes. A line that is a time, or begins
-        // with a time, does not.
-        match line.first() {
-            None => return,
-            Some(b' ' | b'\t' | b'E' | b'C' | b'L') => {}
-            Some(first) => {
-                if let Some(found) = time::line(line) {
-                    self.finish_socket();
-                    (self.time, self.timed) = (found, true);
-                    self.joiner.at(found, &mut self.ended);
-                    self.emit();
-                    return;
-                }
-                if *first == b'#' {
-                    return;
-                }
-                if let Some(stamped) = time::prefix(line) {
-                    (time, line) = (stamped.time, stamped.rest);
-                    (self.time, self.timed) = (time, true);
-                }
-            }
-        }
-        match line::classify(line) {
-            Ok(Line::Empty) => {}
-            Ok(Line::Header) => self.finish_socket(),
-            Ok(Line::Continued(fields)) => match self.state {
-                State::Inside => {
-                    if let Err(why) = info::read(fields, &mut self.sample) {
-                        self.bad(number, line, why);
-                    }
-                }
-                State::Skipping => {}
-                State::Outside => self.bad(number, line, "no socket precedes it".into()),
-            },
-            Ok(Line::Foreign) => {
-                self.finish_socket();
-                self.counts.foreign += 1;
-                self.state = State::Skipping;
-            }
-            Ok(Line::Socket(socket)) => {
-                self.finish_socket();
-                if let Err(why) = self.begin_socket(number, &socket, time) {
-                    self.bad(number, line, why);
-                }
-            }
-            Err(why) => {
-                self.finish_socket();
-                self.bad(number, line, why);
-            }
-        }
+        self.listing.read(number, line);
     }
 
     fn finish_file(&mut self) {
-        self.finish_socket();
-        self.emit();
+        self.listing.finish_file();
     }
 }
 
 impl Parse for Reader {
     fn begin_file(&mut self, time: i64) {
-        self.lines.begin_file();
-        self.time = time;
-        self.timed = false;
-        self.joiner.at(time, &mut self.ended);
-        self.emit();
+        self.listing.begin_file(time);
     }
 
     fn rows(&self) -> usize {
-        self.connections.rows().max(self.samples.rows())
+        self.listing
+            .to
+            .connections
+            .rows()
+            .max(self.listing.to.samples.rows())
     }
 
     fn take(&mut self) -> Vec<(&'static str, Columns)> {
-        self.emit();
-        let connections = std::mem::take(&mut self.connections).columns(&self.names);
-        let samples = std::mem::take(&mut self.samples).columns(&self.names);
+        let joined = &mut self.listing.to;
+        joined.emit();
+        let connections = std::mem::take(&mut joined.connections).columns(&joined.names);
+        let samples = std::mem::take(&mut joined.samples).columns(&joined.names);
         vec![("connections", connections), ("samples", samples)]
     }
 
     fn open(&self) -> Vec<(&'static str, Columns)> {
+        let joined = &self.listing.to;
         let mut rows = Connections::default();
-        for live in &self.joiner.live {
-            rows.add(live, &self.options.privacy);
+        for live in &joined.joiner.live {
+            rows.add(live, &joined.options.privacy);
         }
-        vec![("connections", rows.columns(&self.names))]
+        vec![("connections", rows.columns(&joined.names))]
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
@@ -302,36 +182,37 @@ impl Parse for Reader {
             foreign,
             untimed,
             backwards,
-        } = self.counts;
+        } = self.listing.counts;
         vec![
-            ("bytes", self.lines.bytes),
+            ("bytes", self.listing.lines.bytes),
             ("lines", lines),
             ("samples", samples),
-            ("connections", self.joiner.serial),
+            ("connections", self.listing.to.joiner.serial),
             ("listening", listening),
             ("without_info", without_info),
             ("foreign", foreign),
             ("untimed", untimed),
             ("backwards", backwards),
-            ("bad", self.bad.count),
+            ("bad", self.listing.bad.count),
         ]
     }
 
     fn state(&self) -> String {
+        let (listing, joined) = (&self.listing, &self.listing.to);
         let kept = Kept {
             format: FORMAT,
-            bytes: self.lines.bytes,
-            counts: self.counts,
-            bad: self.bad.count,
-            last_time: self.last_time,
-            listing: self.joiner.listing,
-            serial: self.joiner.serial,
-            names: self.names.words().to_vec(),
-            live: self
+            bytes: listing.lines.bytes,
+            counts: listing.counts,
+            bad: listing.bad.count,
+            last_time: listing.last_time,
+            listing: joined.joiner.listing,
+            serial: joined.joiner.serial,
+            names: joined.names.words().to_vec(),
+            live: joined
                 .joiner
                 .live
                 .iter()
-                .zip(&self.joiner.seen_in)
+                .zip(&joined.joiner.seen_in)
                 .map(|(live, at)| KeptLive::of(live, *at))
                 .collect(),
         };
@@ -345,14 +226,18 @@ impl Parse for Reader {
         if kept.format != FORMAT {
             return false;
         }
-        self.lines.bytes = kept.bytes;
-        (self.counts, self.bad.count, self.last_time) = (kept.counts, kept.bad, kept.last_time);
-        self.names = Names::default();
+        self.listing.lines.bytes = kept.bytes;
+        let listing = &mut self.listing;
+        (listing.counts, listing.bad.count, listing.last_time) =
+            (kept.counts, kept.bad, kept.last_time);
+        let joined = &mut listing.to;
+        joined.names = Names::default();
         for name in &kept.names {
-            self.names.number(0, name.as_bytes());
+            joined.names.number(0, name.as_bytes());
         }
         let (live, seen_in) = kept.live.into_iter().map(KeptLive::live).unzip();
-        self.joiner = Joiner::with(&self.options.host, live, seen_in, kept.listing, kept.serial);
+        let host = &joined.options.host;
+        joined.joiner = Joiner::with(host, live, seen_in, kept.listing, kept.serial);
         true
     }
 }

@@ -202,6 +202,22 @@ def test_a_line_that_is_no_sockets_is_told_by_both(tmp_path: Path) -> None:
     assert "Send-Q is not a number" in done.stdout + done.stderr
 
 
+def test_a_file_of_several_formats_is_read_by_the_options_for_each(tmp_path: Path) -> None:
+    """The reader of histograms ignores other output of a program."""
+    both = "".join(str(SAMPLES[name]) for name in ("ss", "hist")).encode()
+    for option in ("--arm", "--hist"):
+        done, _ = _called(f"fleet ingest {option}", tmp_path / option, both)
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_log_of_numbers_and_addresses_is_no_listing(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("300 5000 192.0.2.7:4000 10.0.0.1:443 0.250 1576576800.000\n")
+    form = "$request_length $bytes_sent $remote_addr:$remote_port $server_addr:$server_port $request_time $msec"
+    words = ("--nginx", f"a={tmp_path / 'log'}", "--log-format", form, "--out", tmp_path / "out")
+    done = served.command("fleet", "ingest", *words)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("command", ["trace import", "trace judge", "workload extract"])
 def test_a_pipe_is_refused(tmp_path: Path, command: str) -> None:
     os.mkfifo(tmp_path / "file")

@@ -14,6 +14,7 @@ from fullpipe import _core
 from fullpipe.foreign.flow import ForeignError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 COMPRESSIONS = ("gzip", "zstd")
@@ -84,33 +85,40 @@ _BUCKET = re.compile(r"[\[(][^|]*[\])] +\d+ +\|@* *\|")
 
 def recognized(head: bytes) -> Format | None:
     """Returns the format of a file that begins so; None if its content does not tell one."""
+    return next(_matching(head), None)
+
+
+def _matching(head: bytes) -> Iterator[Format]:
+    """Yields the formats that a file may have that begins so, the surest first."""
     if head.startswith(_CAPTURES):
-        return FORMATS["capture"]
+        yield FORMATS["capture"]
+        return
     if head.startswith(b"PAR1"):
-        return FORMATS["parquet"]
+        yield FORMATS["parquet"]
+        return
     if head.startswith(b"#separator"):
-        return FORMATS["zeek"]
-    text = head.decode("utf-8", "replace").removeprefix("\ufeff")
+        yield FORMATS["zeek"]
+        return
     if _core.fleet_is_listing(head[:20_000]):
-        return FORMATS["ss"]
+        yield FORMATS["ss"]
+    text = head.decode("utf-8", "replace").removeprefix("\ufeff")
     if begin := _OBJECT.search(text):
-        name = next((name for name, keys in _KEYS.items() if keys.search(text, begin.start())), "")
-        if name:
-            return FORMATS[name]
+        for name, keys in _KEYS.items():
+            if keys.search(text, begin.start()):
+                yield FORMATS[name]
     lines = [line.strip() for line in text.splitlines()[:_LINES]]
     for name, form in (("nginx", _LOG), ("snmp", _COUNTERS), ("hist", _BUCKET)):
         if any(form.match(line) for line in lines):
-            return FORMATS[name]
+            yield FORMATS[name]
     columns = re.split(
         "|".join(SEPARATORS), next((line for line in lines if line and line[0] != "#"), "")
     )
     if {"start", "bytes"} <= {column.strip().strip('"') for column in columns}:
-        return FORMATS["csv"]
-    return None
+        yield FORMATS["csv"]
 
 
 def check(path: Path, command: str) -> None:
-    """Refuses a file of a format that other commands read.
+    """Refuses a file of a format that other commands read, unless it also has one that this command reads.
 
     Raises:
         ForeignError: When it is of such a format.
@@ -119,7 +127,9 @@ def check(path: Path, command: str) -> None:
         head = _core.content_head(path, HEAD)
     except OSError:  # the command's reader reports it
         return
-    refuse(path, recognized(head), command)
+    found = list(_matching(head))
+    if not any(command in each.readers for each in found):
+        refuse(path, next(iter(found), None), command)
 
 
 def refuse_stream(path: Path) -> None:

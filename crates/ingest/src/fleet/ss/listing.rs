@@ -79,13 +79,25 @@ enum State {
 /// Lines among which one of a listing is a socket's.
 const BEGIN: usize = 50;
 
-/// Returns whether a text that begins so is of `ss`: one of its first lines is a socket's.
+/// Returns whether a text that begins so is of `ss`: one of its first lines is a socket's, and a
+/// state, a header, or a window shows that the numbers and addresses are not those of a log.
 #[must_use]
 pub fn is_listing(head: &[u8]) -> bool {
-    head.split(|byte| *byte == b'\n').take(BEGIN).any(|line| {
+    let has_window = |fields: &[u8]| memchr::memmem::find(fields, b" cwnd:").is_some();
+    let (mut socket, mut sure) = (false, false);
+    for line in head.split(|byte| *byte == b'\n').take(BEGIN) {
         let line = time::prefix(line).map_or(line, |stamped| stamped.rest);
-        matches!(line::classify(line), Ok(Line::Socket(_)))
-    })
+        match line::classify(line) {
+            Ok(Line::Socket(found)) => {
+                socket = true;
+                sure |= !found.state.is_empty() || has_window(found.rest);
+            }
+            Ok(Line::Continued(fields)) => sure |= has_window(fields),
+            Ok(Line::Header) => sure = true,
+            _ => {}
+        }
+    }
+    socket && sure
 }
 
 impl<T: Take> Listing<T> {

@@ -57,6 +57,7 @@ __all__ = [
     "contain_further",
     "containment_refused",
     "content_head",
+    "end_with",
     "fleet_begin",
     "fleet_is_listing",
     "fleet_variables",
@@ -844,12 +845,21 @@ class Container:
     def end(self) -> None:
         """Ends the program at once, and waits for its end."""
 
-def watch_signals(pipe: int) -> None:
+def watch_signals(pipe: int, numbers: bytes, exits: int | None = None) -> None:
     """Ends the process a second after a signal, unless the interpreter has handled it by then. Linux only.
 
     Args:
         pipe: The end to read of a pipe with the numbers of signals as they arrive, and 0 for each one that is handled.
-            It is closed here.
+            It is closed here. Without writers it ends the watch.
+        numbers: The signals; others are left out.
+        exits: The end to write of a pipe that takes the exit code.
+    """
+
+def end_with(parent: int) -> None:
+    """Ends this process when its parent ends, also by a kill. Linux only.
+
+    Args:
+        parent: The number of the parent, which may have ended already.
     """
 
 def contain(

@@ -6,10 +6,12 @@ The exit code is 2 for an error that the user can fix, 3 if a condition was not 
 from __future__ import annotations
 
 import errno
+import math
 import os
 import re
 import signal
 import sys
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -105,11 +107,22 @@ def refusal(
     return error
 
 
-_exit = os._exit
+ENDS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+"""The signals that end a command cleanly."""
+_ONCE_S = 0.2
+"""Time within which a second signal is the same one: a terminal sends it to a command's parent and child."""
 
 
 class Exit:
     """The way in which the command ends."""
+
+    of_command = False
+    """Whether this process is the command's."""
+
+    told: int | None = None
+    """The end to write of the pipe that takes the exit code to the parent of :mod:`fullpipe.algorithms.guard`."""
 
     at_once = False
     """Whether it leaves out the clean-up of the interpreter and of libraries: Ray's may abort the process after its
@@ -117,6 +130,9 @@ class Exit:
 
     heard: int | None = None
     """The end to write of the pipe from which the thread of :func:`watch_signals` reads."""
+
+    stopped = (0, -math.inf)
+    """The number of the last signal that ended the command, and its time."""
 
 
 @contextmanager
@@ -126,17 +142,21 @@ def ending() -> Iterator[None]:
     After the work, Ctrl-C changes nothing any more: Python gives SIGINT back to the system before
     it unloads its modules, and the system would kill the process.
     """
+    Exit.of_command = True
     try:
         yield
     except SystemExit as end:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        code = end.code if isinstance(end.code, int) else 2 if end.code else 0
+        if Exit.told is not None:
+            os.write(Exit.told, bytes([code & 0xFF]))
         if Exit.at_once:
             sys.stdout.flush()
             sys.stderr.flush()
-            _exit(end.code if isinstance(end.code, int) else 2 if end.code else 0)
+            os._exit(code)
         raise
     finally:
-        os._exit = _exit
+        Exit.of_command = False
 
 
 class Stopped(SystemExit):
@@ -216,40 +236,22 @@ def heed_signals() -> None:
 
     Python's own handler of SIGINT raises KeyboardInterrupt, which click answers with exit code 1.
     """
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)  # not every system has each signal
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+    for number in ENDS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, _stop)
     if hasattr(signal, "SIGPIPE"):
         # Like other commands in a pipeline: `fullpipe … | head -1`.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
-def _stop(number: int, _frame: object) -> NoReturn:
+def _stop(number: int, _frame: object) -> None:
     if Exit.heard is not None:
         with suppress(OSError):
             os.write(Exit.heard, b"\0")
-    raise Stopped(128 + number)
-
-
-def hold_exit() -> None:
-    """Lets `os._exit` in an algorithm in Python end the command with an error, whatever its code is.
-
-    Its code would be the command's otherwise, and a condition that was never evaluated would be met.
-    """
-    if signal.getsignal(signal.SIGTERM) is not _stop or os._exit is not _exit:
-        return
-    process = os.getpid()
-
-    def end(status: int) -> NoReturn:
-        if os.getpid() == process:
-            with suppress(OSError):
-                line = f"error: an algorithm ended the process by os._exit({status})\n  fix: raise an exception\n"
-                os.write(2, line.encode())
-            status = 2
-        _exit(status)
-
-    os._exit = end
+    last, at = Exit.stopped
+    Exit.stopped = number, time.monotonic()
+    if Exit.told is None or number != last or Exit.stopped[1] > at + _ONCE_S:
+        raise Stopped(128 + number)
 
 
 def watch_signals() -> None:
@@ -258,12 +260,12 @@ def watch_signals() -> None:
     Python handles a signal between two steps of its own code, so that `10**10**9` or a slow regular expression in
     `on_ack` would keep it from that.
     """
-    if Exit.heard is None and signal.getsignal(signal.SIGTERM) is _stop and sys.platform == "linux":
+    if Exit.heard is None and Exit.of_command and sys.platform == "linux":
         from fullpipe._core import watch_signals
 
         reads, Exit.heard = os.pipe()
         os.set_blocking(Exit.heard, False)
-        watch_signals(reads)
+        watch_signals(reads, bytes(ENDS), Exit.told)
         signal.set_wakeup_fd(Exit.heard, warn_on_full_buffer=False)
 
 

@@ -82,7 +82,7 @@ mod _core {
     use crate::scenario_file::{Scenario, judged};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::signals::watch_signals;
+    use crate::signals::{end_with, watch_signals};
     #[pymodule_export]
     use crate::sweep::{SweepPlan, SweepRun, quantity, rows, synonym};
     #[cfg(target_os = "linux")]

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullpipe import _core, programs
 from fullpipe.algorithms import policies
+from fullpipe.algorithms.guard import admit
 from fullpipe.algorithms.plugins import give, is_library, load_plugin
-from fullpipe.errors import CONTROLLER, Stopped, hold_exit, refusal, watch_signals
+from fullpipe.errors import CONTROLLER, Stopped, refusal
 from fullpipe.origin import text_of
 
 if TYPE_CHECKING:
@@ -95,8 +96,7 @@ def given(names: Iterable[str], controllers: Controllers | None = None) -> Given
         if policies.is_policy(name):
             policies.load(name)
         elif name not in found and _IMPORTED.fullmatch(name):
-            watch_signals()
-            hold_exit()
+            admit()
             found[name] = _imported(name)
     return [_described(name, made) for name, made in found.items()]
 
@@ -135,6 +135,8 @@ def of_file(name: str) -> str:
         return policies.load(name).name
     file, colon, made = name.rpartition(":") if ":" in name else (name, "", "")
     if not file.endswith(".py"):
+        if is_imported(name):
+            admit()
         return name
     path = Path(file)
     if not path.is_file():
@@ -145,6 +147,7 @@ def of_file(name: str) -> str:
         classes = re.findall(r"^class (\w+)", text_of(path), re.MULTILINE)
         fix = " or ".join(f"{file}:{each}" for each in classes) or f"{file}:Mine"
         raise refusal("a file, and its class is missing", f"write {fix}", place=name)
+    admit()
     directory = path.parent.resolve()
     if str(directory) not in sys.path:
         sys.path.insert(0, str(directory))

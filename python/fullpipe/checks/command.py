@@ -65,8 +65,9 @@ def check_all(
     """
     start = time.perf_counter()
     files = find(paths)
-    before = stored.read(kept) if kept else None
+    # Before polars reads a table: it has threads then, and the import of a user's code divides the process.
     subjects = prepare(files, repeat, seed, given, every=bool(out or kept))
+    before = stored.read(kept) if kept else None
     if not subjects:
         named = ", ".join(str(path) for path in paths)
         fail(

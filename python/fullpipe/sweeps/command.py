@@ -50,6 +50,7 @@ def sweep(
     from fullpipe.sweeps.until import verdict
 
     start = time.perf_counter()
+    spec.classes  # noqa: B018  (imported here: that divides the process, and the counter has a thread)
     place = out or usual_directory(until.first(spec) if until else spec)
     counter = Counter()
     try:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
+from fullpipe.algorithms.guard import admit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,6 +84,7 @@ def loaded(library: Path, name: str | None = None) -> _core.Plugin:
         from fullpipe.algorithms.plugins.crate import build
 
         library = build(library)
+    admit()
     return _core.load_plugin(library, name)
 
 

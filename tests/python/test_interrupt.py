@@ -249,8 +249,12 @@ WITH_CLASS = {
     "check": ["stuck.toml"],
     "evaluate": ["stuck:Stuck", "--criterion", "fairness", "--quick", "--out", "out"],
     "attack search": ["stuck:Stuck", "--budget", "100s", "--out", "out"],
+    "attack shrink": ["stuck.toml", "--keep", "jain >= 0"],
+    "plugin check": ["stuck:Stuck"],
 }
 STUCK_CASES = [
+    *(("plugin check", call, signal.SIGINT) for call in ENDLESS if call != "loop"),
+    ("plugin check", "number", signal.SIGTERM),
     *((name, "loop", signal.SIGINT) for name in WITH_CLASS),
     *(("compare", call, signal.SIGTERM) for call in ENDLESS),
     *(("run", call, signal.SIGINT) for call in ENDLESS if call != "loop"),

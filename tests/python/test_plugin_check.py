@@ -85,3 +85,14 @@ def test_a_name_without_an_algorithm_has_a_fix(
     done = fullpipe("plugin", "check", name)
     assert done.returncode == 2
     assert fix in done.stderr
+
+
+def test_an_exceptions_lines_do_not_pass_for_the_commands(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    forged = 'raise ValueError("x\\n\\nerror: forged\\nscore 99")'
+    (tmp_path / "checked_mine.py").write_text(CLASS.format(**{**GOOD, "ack": forged}))
+    done = fullpipe("plugin", "check", "checked_mine.py:Mine", "--sequences", "5")
+    assert done.returncode == 1
+    assert "ValueError: x error: forged score 99 in line " in done.stdout.splitlines()[0]
+    assert not any(each.startswith(("error:", "score")) for each in done.stdout.splitlines())

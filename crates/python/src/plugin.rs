@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use fullpipe_cc::check;
+use fullpipe_cc::{Descriptor, check};
 use fullpipe_plugin::{LoadError, Loaded};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::controller::{Given, exception, guarded, registry};
+use crate::controller::{Given, carried, exception, guarded, registry};
 use crate::error::{refused_class, refused_plugin};
 
 /// A loaded library with an algorithm.
@@ -40,9 +40,7 @@ impl Plugin {
     /// Tests the contract with this number of random sequences for each transport and set of
     /// parameters. Returns a description of the first breach, if there is one.
     fn check(&self, py: Python<'_>, sequences: u64) -> PyResult<Option<String>> {
-        let descriptor = self.inner.descriptor;
-        let broken = py.detach(|| guarded(|| check::contract(descriptor, sequences).err()))?;
-        Ok(broken.map(|broken| broken.to_string()))
+        checked(py, self.inner.descriptor, sequences)
     }
 }
 
@@ -63,7 +61,18 @@ pub(crate) fn check_contract(
             "name a class or a policy",
         ));
     };
-    let broken = py.detach(|| check::contract_told(descriptor, sequences, &exception).err());
+    checked(py, descriptor, sequences)
+}
+
+/// Tests the contract; a signal's exception ends it before the next sequence, or within a call of a class.
+fn checked(
+    py: Python<'_>,
+    descriptor: &'static Descriptor,
+    sequences: u64,
+) -> PyResult<Option<String>> {
+    let before = || carried(|py| py.check_signals());
+    let test = || check::contract_told(descriptor, sequences, &exception, &before).err();
+    let broken = py.detach(|| guarded(test))?;
     Ok(broken.map(|broken| broken.to_string()))
 }
 

@@ -67,13 +67,13 @@ impl core::error::Error for Broken {}
 /// # Errors
 /// The first breach, with the shortest sequence that was found to show it.
 pub fn contract(descriptor: &'static Descriptor, sequences: u64) -> Result<(), Broken> {
-    contract_told(descriptor, sequences, &no_words)
+    contract_told(descriptor, sequences, &panicked, &|| ())
 }
 
-/// Describes the payload of a panic; `None` if it is not one of its own.
-pub type Words = dyn Fn(&(dyn Any + Send)) -> Option<String>;
+/// Describes the payload of a panic; unwinds with one that ends the test.
+pub type Words = dyn Fn(Box<dyn Any + Send>) -> String;
 
-/// Like [`contract`], with words for a panic's payload that is no text.
+/// Like [`contract`], with words for a panic, and a call before each sequence, which may unwind.
 ///
 /// # Errors
 /// As [`contract`].
@@ -81,13 +81,16 @@ pub fn contract_told(
     descriptor: &'static Descriptor,
     sequences: u64,
     words: &Words,
+    before: &dyn Fn(),
 ) -> Result<(), Broken> {
     for config in variants(descriptor) {
         for kind in Kind::fit_for(descriptor) {
             for seed in 0..sequences {
                 let steps = random_steps(&mut Rng::stream(seed, "check", "steps"), 400);
-                let held =
-                    |steps: &[Step]| hold_told(kind, descriptor, &config, steps, words).map(drop);
+                let held = |steps: &[Step]| {
+                    before();
+                    hold_told(kind, descriptor, &config, steps, words).map(drop)
+                };
                 if let Err(broken) = held(&steps) {
                     return Err(shorten(held, steps, broken));
                 }
@@ -107,11 +110,15 @@ pub fn hold(
     config: &Config,
     steps: &[Step],
 ) -> Result<Transport, Broken> {
-    hold_told(kind, descriptor, config, steps, &no_words)
+    hold_told(kind, descriptor, config, steps, &panicked)
 }
 
-fn no_words(_: &(dyn Any + Send)) -> Option<String> {
-    None
+/// Describes the payload of a panic, which is its message.
+#[expect(clippy::needless_pass_by_value, reason = "it is one of `Words`")]
+pub fn panicked(payload: Box<dyn Any + Send>) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    format!("panicked: {}", text.unwrap_or("without a message"))
 }
 
 fn hold_told(
@@ -142,13 +149,15 @@ fn hold_told(
         transport
     };
     let transport = catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
-        let (problem, fix) = match payload.downcast_ref::<Fault>() {
-            Some(fault) => (fault.problem.clone(), fault.fix),
-            None => (
-                words(&*payload).unwrap_or_else(|| format!("panicked: {}", message(&*payload))),
+        let (problem, fix) = match payload.downcast::<Fault>() {
+            Ok(fault) => (fault.problem, fault.fix),
+            Err(payload) => (
+                words(payload),
                 "every sequence of calls that a transport can make must be handled",
             ),
         };
+        // The text is the algorithm's: with lines of its own it could pass for this program's.
+        let problem = problem.split_whitespace().collect::<Vec<_>>().join(" ");
         Broken {
             algorithm: descriptor.name,
             after: None,
@@ -207,10 +216,4 @@ fn shorten(
         chunk /= 2;
     }
     Broken { steps, ..broken }
-}
-
-fn message(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| payload.downcast_ref::<&str>().copied())
-        .unwrap_or("without a message")
 }

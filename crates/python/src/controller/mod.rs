@@ -12,6 +12,7 @@ mod words;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use fullpipe_cc::check::panicked;
 use fullpipe_cc::{
     Ack, AnyController, Config, Context, Controller, Fault, Frame, Lost, ParamValue, PathChange,
     Recovery, Shared, Snapshot, Transition,
@@ -45,7 +46,7 @@ struct GroupDict(Option<Py<PyDict>>);
 struct Raised(PyErr);
 
 /// Calls Python; an exception ends the run and unwinds up to [`guarded`].
-fn carried<T>(call: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
+pub(crate) fn carried<T>(call: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
     Python::attach(call).unwrap_or_else(|error| resume_unwind(Box::new(Raised(error))))
 }
 
@@ -84,9 +85,20 @@ pub(crate) fn described(payload: Box<dyn Any + Send>) -> String {
     })
 }
 
-/// Describes an exception of a user's class with its line; `None` for another payload.
-pub(crate) fn exception(payload: &(dyn Any + Send)) -> Option<String> {
-    let Raised(error) = payload.downcast_ref()?;
+/// Describes a panic: an exception of a user's class with its line. Unwinds with the exception of a signal, which the
+/// command raises in any call.
+pub(crate) fn exception(payload: Box<dyn Any + Send>) -> String {
+    let error = match payload.downcast::<Raised>() {
+        Ok(raised) => raised.0,
+        Err(other) => return panicked(other),
+    };
+    let signaled = Python::attach(|py| {
+        let stopped = py.import("fullpipe.errors")?.getattr("Stopped")?;
+        Ok::<_, PyErr>(error.is_instance(py, &stopped))
+    });
+    if signaled.unwrap_or(false) {
+        resume_unwind(Box::new(Raised(error)));
+    }
     Python::attach(|py| {
         let mut step = error.traceback(py).map(Bound::into_any);
         let error = error.value(py);
@@ -103,7 +115,7 @@ pub(crate) fn exception(payload: &(dyn Any + Send)) -> Option<String> {
             }
             step = at.getattr("tb_next").ok();
         }
-        Some(words + &line)
+        words + &line
     })
 }
 

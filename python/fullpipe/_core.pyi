@@ -1256,11 +1256,15 @@ class SweepRun:
     @property
     def packets(self) -> int:
         """Number of data packets that the runs have moved."""
-    def stop(self) -> bool:
+    def stop(self, patience_s: float) -> bool:
         """Stops all runs, usually within ten milliseconds.
 
+        Args:
+            patience_s: Most time to wait for an algorithm, in seconds.
+
         Returns:
-            False if an algorithm did not return within a second; its thread is left to itself.
+            False if an algorithm did not return within that time; its thread is left to itself unless this is called
+            again.
         """
 
 _FleetTables: TypeAlias = list[

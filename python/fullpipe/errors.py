@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import sys
+import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ from fullpipe._core import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
 
 
 UNEVALUATED = 3
@@ -267,6 +269,55 @@ def watch_signals() -> None:
         os.set_blocking(Exit.heard, False)
         watch_signals(reads, bytes(ENDS), Exit.told)
         signal.set_wakeup_fd(Exit.heard, warn_on_full_buffer=False)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Lets Ctrl-C end a call of the API soon, as :func:`watch_signals` lets it end a command.
+
+    KeyboardInterrupt reaches the caller, unless an algorithm keeps the interpreter for a second: the script ends then.
+    An interactive interpreter does not, since its user may still wait.
+    """
+    usual = sys.platform == "linux" and threading.current_thread() is threading.main_thread()
+    if (
+        not usual
+        or Exit.of_command
+        or hasattr(sys, "ps1")
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield
+        return
+    from fullpipe._core import watch_signals
+
+    reads, heard = os.pipe()
+    os.set_blocking(heard, False)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        os.write(heard, b"\0")
+        signal.default_int_handler(number, frame)
+
+    watch_signals(reads, bytes([signal.SIGINT]))
+    before = signal.set_wakeup_fd(heard, warn_on_full_buffer=False)
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.set_wakeup_fd(before)
+        os.close(heard)
+
+
+def interrupt_calls() -> None:
+    """Raises KeyboardInterrupt in the calls of algorithms in Python on the core's threads, at the next step of each."""
+    import ctypes
+
+    own = {
+        each.ident for each in threading.enumerate() if not isinstance(each, threading._DummyThread)
+    }
+    for each in sys._current_frames().keys() - own:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(each), ctypes.py_object(KeyboardInterrupt)
+        )
 
 
 @contextmanager

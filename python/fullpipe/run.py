@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fullpipe import _core
 from fullpipe.algorithms.classes import given as described
 from fullpipe.algorithms.classes import named
+from fullpipe.errors import interruptible
 from fullpipe.given import checked
 from fullpipe.run_data import RunData
 
@@ -114,7 +115,10 @@ def run(
     )
     chosen = runner(on)
     refuse(chosen, loaded, trace)
-    with Bar() if progress is None and is_notebook() else nullcontext(progress) as shown:
+    with (
+        Bar() if progress is None and is_notebook() else nullcontext(progress) as shown,
+        interruptible() if loaded.controllers or _core.plugins() else nullcontext(),
+    ):
         return Run(loaded, chosen.execute(loaded, trace, shown))
 
 

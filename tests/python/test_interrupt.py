@@ -25,6 +25,7 @@ from depth import DEEP
 from fleet_made import write_fleet
 from fullpipe.commands import app
 from fullpipe.commands.listing import Group
+from test_plugin import IN_C, compiled
 from test_published import GOOD
 
 if TYPE_CHECKING:
@@ -287,3 +288,127 @@ def test_an_algorithm_that_does_not_return_is_interrupted(
     assert time.monotonic() - began < WITHIN_S
     assert said.splitlines()[-1].startswith("interrupted")
     assert "Traceback" not in said
+
+
+@pytest.fixture(scope="module")
+def endless_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that does not return from its first ACK."""
+    folder = tmp_path_factory.mktemp("c")
+    text = IN_C.read_text()
+    head = text[text.index("static int32_t on_ack(") :].partition("{")[0] + "{"
+    loop = 'fclose(fopen("stuck", "w")); for (volatile int i = 0; ; ) i = 0;'
+    (folder / "endless.c").write_text(f"#include <stdio.h>\n{text.replace(head, head + loop)}")
+    return compiled(folder / "endless.c", folder / "libendless.so")
+
+
+WITH_LIBRARY = {
+    "run": ["./libendless.so", "--duration", "2s"],
+    "sweep": ["./libendless.so", "--duration", "2s", "--repeat", "3", "--out", "out"],
+    "check": ["expect.toml", "--cc", "./libendless.so"],
+    "attack search": ["./libendless.so", "--budget", "100s", "--out", "out"],
+    "test": ["download", "--cc", "./libendless.so", "--duration", "5s"],
+    "plugin check": ["libendless.so"],
+    "script": ["run"],
+    "script ": ["sweep"],
+}
+LIBRARY_SCRIPT = """\
+import sys
+import fullpipe
+
+mine = fullpipe.load_plugin("./libendless.so")
+try:
+    if sys.argv[1] == "run":
+        fullpipe.run([mine], duration="2s")
+    else:
+        fullpipe.sweep([mine], duration="2s", repeat=3, out="out")
+except KeyboardInterrupt:
+    print("interrupted", file=sys.stderr)
+    raise SystemExit(130)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread of Linux answers the signal")
+@pytest.mark.parametrize("name", WITH_LIBRARY)
+def test_a_library_that_does_not_return_is_interrupted(
+    name: str, endless_library: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "libendless.so").symlink_to(endless_library)
+    (tmp_path / "script.py").write_text(LIBRARY_SCRIPT)
+    (tmp_path / "expect.toml").write_text(EXPECT.replace('"100000s"', '"2s"'))
+    words = [sys.executable, "-m", "fullpipe", *name.split()]
+    if name.startswith("script"):
+        words = [sys.executable, "script.py"]
+    with subprocess.Popen(
+        [*words, *WITH_LIBRARY[name]],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        try:
+            deadline = time.monotonic() + AT_ONCE_S
+            while not (tmp_path / "stuck").exists():
+                assert time.monotonic() < deadline
+                assert process.poll() is None, process.communicate()
+                time.sleep(0.02)
+            began = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert time.monotonic() - began < WITHIN_S
+    assert said.splitlines()[-1].startswith("interrupted")
+
+
+SCRIPT = """\
+import sys
+import fullpipe
+from stuck import Stuck
+
+PATH = {"rate": "5mbit", "rtt": "20ms", "duration": "2s"}
+if __name__ == "__main__":
+    try:
+        if sys.argv[1] == "sweep":
+            fullpipe.sweep([Stuck], repeat=3, out="out", **PATH)
+        elif sys.argv[1] == "compare":
+            fullpipe.compare("cubic", Stuck, repeat=3, **PATH)
+        else:
+            fullpipe.run([Stuck], **PATH)
+    except KeyboardInterrupt:
+        print("caught", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread of Linux answers the signal")
+@pytest.mark.parametrize("name", ["sweep", "compare", "run"])
+@pytest.mark.parametrize("call", ENDLESS)
+def test_a_script_is_interrupted(name: str, call: str, tmp_path: Path) -> None:
+    (tmp_path / "stuck.py").write_text(STUCK.format(call=ENDLESS[call]))
+    (tmp_path / "script.py").write_text(SCRIPT)
+    with subprocess.Popen(
+        [sys.executable, "script.py", name],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        try:
+            deadline = time.monotonic() + AT_ONCE_S
+            while not (tmp_path / "stuck").exists():
+                assert time.monotonic() < deadline
+                assert process.poll() is None, process.communicate()
+                time.sleep(0.02)
+            began = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            out, said = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert time.monotonic() - began < WITHIN_S
+    if call in ("loop", "sleep") or name == "run":
+        assert (process.returncode, out, said) == (0, "caught\n", "")
+    else:  # it keeps the interpreter, which can't raise anything
+        assert (process.returncode, out) == (130, "")
+        assert said == "interrupted in a call of an algorithm that did not return\n"

@@ -65,6 +65,8 @@ pub struct Running {
     progress: Arc<Progress>,
     finished: Mutex<Receiver<Result<Finished, Panicked>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Whether a stop has waited for the threads.
+    waited: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -132,6 +134,7 @@ pub fn start<W: Work>(
         progress,
         finished: Mutex::new(finished),
         threads,
+        waited: AtomicBool::new(false),
     }
 }
 
@@ -160,8 +163,8 @@ impl Running {
         self.progress.packets.load(Ordering::Relaxed)
     }
 
-    /// Stops all runs, and waits for the threads for at most `patience`. Returns whether all have ended. A
-    /// thread in which an algorithm does not return is left to itself.
+    /// Stops all runs, and waits for the threads for at most `patience`. Returns whether all have ended; a
+    /// later call waits again. A thread in which an algorithm does not return is left to itself in the end.
     #[expect(
         clippy::disallowed_methods,
         reason = "the time of the end changes no row"
@@ -169,21 +172,32 @@ impl Running {
     pub fn stop(&self, patience: Duration) -> bool {
         self.progress.stop.store(true, Ordering::Relaxed);
         let end = Instant::now() + patience;
-        let mut threads = std::mem::take(&mut *locked(&self.threads));
+        let threads = std::mem::take(&mut *locked(&self.threads));
         while !threads.iter().all(JoinHandle::is_finished) && Instant::now() < end {
             thread::sleep(LOOK_UP);
         }
-        let left = threads.iter().any(|thread| !thread.is_finished());
-        for thread in threads.drain(..).filter(JoinHandle::is_finished) {
+        let (ended, left): (Vec<_>, Vec<_>) =
+            threads.into_iter().partition(JoinHandle::is_finished);
+        for thread in ended {
             drop(thread.join()); // a panic was already reported
         }
-        !left
+        let all = left.is_empty();
+        self.waited.store(true, Ordering::Relaxed);
+        *locked(&self.threads) = left;
+        all
+    }
+
+    /// Stops all runs like [`Running::stop`], unless that was called.
+    pub fn end(&self) {
+        if !self.waited.load(Ordering::Relaxed) {
+            self.stop(PATIENCE);
+        }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.stop(PATIENCE);
+        self.end();
     }
 }
 

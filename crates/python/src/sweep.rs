@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fullpipe_batch::sweep::{Plan, Request};
-use fullpipe_batch::{Column, PATIENCE, Panicked, Values};
+use fullpipe_batch::{Column, Panicked, Values};
 use fullpipe_scenario::Template;
 use numpy::IntoPyArray;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -203,10 +203,10 @@ impl SweepRun {
         self.inner.packets()
     }
 
-    /// Stops all runs, usually within ten milliseconds. Returns False if an algorithm did not return within a second;
-    /// its thread is left to itself.
-    fn stop(&self, py: Python<'_>) -> bool {
-        py.detach(|| self.inner.stop(PATIENCE))
+    /// Stops all runs, usually within ten milliseconds. Returns False if an algorithm did not return within `patience_s`
+    /// seconds; its thread is left to itself unless this is called again.
+    fn stop(&self, py: Python<'_>, patience_s: f64) -> bool {
+        py.detach(|| self.inner.stop(Duration::from_secs_f64(patience_s)))
     }
 }
 
@@ -235,7 +235,7 @@ fn told(py: Python<'_>, panicked: Panicked) -> PyErr {
 impl Drop for SweepRun {
     /// Waits for the threads without the GIL, which an algorithm in Python needs to finish.
     fn drop(&mut self) {
-        Python::attach(|py| py.detach(|| self.inner.stop(PATIENCE)));
+        Python::attach(|py| py.detach(|| self.inner.end()));
     }
 }
 

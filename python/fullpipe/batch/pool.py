@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 import tomllib
-from contextlib import closing
+from contextlib import closing, nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fullpipe import _core
-from fullpipe.errors import Exit, UnrepeatableError
+from fullpipe.errors import Exit, UnrepeatableError, interrupt_calls, interruptible
 from fullpipe.frame import table
 from fullpipe.runners import SIMULATOR
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Ranges = Sequence[tuple[int, int]]
 
 _LOOK_UP_S = 0.1
+_PATIENCE_S = 0.5
 ENGINES = ("local", "ray")
 
 
@@ -215,13 +216,20 @@ def unrepeatable(name: str, where: str) -> str:
     )
 
 
+def stop(running: _core.SweepRun) -> None:
+    """Stops the core's threads; the command ends without one whose algorithm does not return."""
+    if not running.stop(_PATIENCE_S):
+        interrupt_calls()
+        Exit.at_once = not running.stop(_PATIENCE_S)
+
+
 def _on_threads(
     spec: Planned, ranges: Ranges, threads: int, shard_s: float
 ) -> Generator[Step, None, None]:
-    running = spec.plan.start(ranges, threads, shard_s)
-    try:
-        while (shard := running.next(_LOOK_UP_S)) is not False:
-            yield Step(running.runs, running.packets, Shard(*shard) if shard else None)
-    finally:
-        if not running.stop():
-            Exit.at_once = True
+    with interruptible() if spec.classes or spec.plugins else nullcontext():
+        running = spec.plan.start(ranges, threads, shard_s)
+        try:
+            while (shard := running.next(_LOOK_UP_S)) is not False:
+                yield Step(running.runs, running.packets, Shard(*shard) if shard else None)
+        finally:
+            stop(running)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fullpipe._core import ScenarioError
-from fullpipe.batch.pool import cores
+from fullpipe.batch.pool import cores, stop
 from fullpipe.batch.spec import SweepSpec
-from fullpipe.errors import Exit
 from fullpipe.wings.search.score import process
 from fullpipe.wings.search.score.points import name_of
 from fullpipe.wings.search.score.suite import with_algorithm
@@ -232,8 +231,7 @@ class Measure:
             raise self._blamed(error, jobs) from None
         finally:
             self.runs, self.packets = self.runs + running.runs, self.packets + running.packets
-            if not running.stop():
-                Exit.at_once = True
+            stop(running)
         return done
 
     def _ask_for_haste(self, candidate: Candidate, last: float) -> None:

@@ -165,6 +165,22 @@ def test_the_points_are_those_of_runs_of_the_same_scenario(fullpipe: Fullpipe, p
     assert values["tested rtt_s.mean"] == row["rtt_s.mean"][0]
 
 
+def test_the_same_candidate_under_two_names_has_two_rows_and_runs_once(
+    fullpipe: Fullpipe, place: Path
+) -> None:
+    names = ("one", "two", "three")
+    lines = (json.dumps({"candidate": "bbr3", "name": name}) for name in names)
+    (place / "same.jsonl").write_text("\n".join(lines))
+    found = scored(fullpipe, "--candidates", "same.jsonl", "--no-holdout")
+    assert [each["name"] for each in found["candidates"]] == list(names)
+    assert len({each["score"] for each in found["candidates"]}) == 1
+    assert found["runs"] == 20, "the candidate and the baseline"
+    words = ["score", "--candidates", "same.jsonl", "--suite", "mine.toml", "--no-holdout"]
+    said = fullpipe(*words).stdout
+    assert "3 candidates: 3 remained" in said
+    assert all(f"\n  {name}  " in said for name in names[1:])
+
+
 def test_finished_cells_are_kept_by_content(fullpipe: Fullpipe, place: Path) -> None:
     first = scored(fullpipe, "bbr3", "--no-holdout")
     assert first["runs"] == 20, "the candidate and the baseline"
@@ -331,6 +347,8 @@ def test_a_race_finds_a_clear_winner_early() -> None:
         (["gone.py:Mine"], "gone.py: no such file\n  fix: name a Python file"),
         (["other.py"], "other.py: a file, and its class is missing\n  fix: write other.py:One"),
         (["other.py:Two"], "other.py: has no class Two\n  fix: write other.py:One"),
+        (["broken.py:Mine"], "broken.py: SyntaxError: invalid syntax, line 2\n  fix: correct it"),
+        (["empty.py:Mine"], "empty.py: has no class Mine\n  fix: define Mine"),
         (["other:One"], "other:One: a class to import"),
         (["bbr3", "--set", "beat=0.8"], "bbr3 has no parameter"),
         (["bbr3", "--set", "beta=8"], "beta can't be 8"),
@@ -344,6 +362,8 @@ def test_errors_name_the_value_and_the_fix(
     fullpipe: Fullpipe, place: Path, words: list[str], said: str
 ) -> None:
     (place / "other.py").write_text("class One:\n    pass\n")
+    (place / "broken.py").write_text("import os\ndef (\n")
+    (place / "empty.py").write_text("while 1: pass\n")
     (place / "wrong.jsonl").write_text(
         '{"candidate": "bbr3"}\n{"candidate": "bbr3", "params": 3}\n'
     )

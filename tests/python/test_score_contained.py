@@ -231,10 +231,34 @@ SLOW = "import time\nself.seen = 4\ntime.sleep(0.5)"
 def test_the_budget_ends_a_candidate_that_is_slow(as_user: Scorer) -> None:
     start = time.monotonic()
     entry = as_user.attempt(SLOW, "--budget", "3s")
-    assert (entry["cells"], entry["failed"], entry["missed"]) == (0, None, True)
+    slow = "slow: the budget of 3 s was over before it had a score"
+    assert (entry["cells"], entry["failed"], entry["missed"]) == (0, slow, False)
     assert time.monotonic() - start < 15
     said = as_user.run("mine.py:Mine", "--budget", "3s").stdout
-    assert "mine.py:Mine: did not run: the time was over before" in said
+    assert f"mine.py:Mine: failed: {slow}" in said
+
+
+def test_the_last_of_several_that_is_slow_is_told_so(as_user: Scorer) -> None:
+    code = "\n".join(f"        {line}" for line in SLOW.replace("0.5", "5").splitlines())
+    (as_user.folder / "slow.py").write_text(CANDIDATE.format(attempt=code))
+    for name in ("a", "b"):
+        (as_user.folder / f"{name}.py").write_text(CANDIDATE.format(attempt="        pass"))
+    names = ["a.py:Mine", "b.py:Mine", "slow.py:Mine"]
+    found = json.loads(as_user.run(*names, "--budget", "6s", "--json").stdout)
+    each = {entry["name"]: entry for entry in found["candidates"]}
+    assert each["slow.py:Mine"]["failed"].startswith("slow: ")
+    assert not any(entry["missed"] for entry in each.values())
+
+
+def test_two_files_with_the_same_code_have_two_rows(as_user: Scorer) -> None:
+    names = ["a.py:Mine", "b.py:Mine"]
+    for name in names:
+        (as_user.folder / name.partition(":")[0]).write_text(
+            CANDIDATE.format(attempt="        pass")
+        )
+    found = json.loads(as_user.run(*names, "--no-holdout", "--json").stdout)
+    assert [each["name"] for each in found["candidates"]] == names
+    assert len({each["score"] for each in found["candidates"]}) == 1
 
 
 def test_bad_candidates_take_their_own_time_and_not_that_of_others(as_user: Scorer) -> None:

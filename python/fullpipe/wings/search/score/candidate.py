@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
@@ -119,11 +120,30 @@ def _shown(word: str, params: Mapping[str, object]) -> str:
 def _python(file: str, made: str, params: Mapping[str, object], shown: str) -> Candidate:
     content = _content(file)
     classes = _CLASS.findall(content.decode("utf-8", "replace"))
-    fix = " or ".join(f"{file}:{each}" for each in classes) or f"{file}:Mine"
+    others = " or ".join(f"{file}:{each}" for each in classes)
     if not made:
-        raise UserError(f"{file}: a file, and its class is missing\n  fix: write {fix}")
-    problem = "" if made in classes else f"{file}: has no class {made}\n  fix: write {fix}"
+        raise UserError(
+            f"{file}: a file, and its class is missing\n  fix: write {others or f'{file}:Mine'}"
+        )
+    problem = "" if made in classes else _without(file, made, content, others)
     return Candidate(shown, "", params, file, made, content, problem)
+
+
+def _without(file: str, made: str, content: bytes, others: str) -> str:
+    """Returns the problem of a file that has no such class: the error in its text, if it is no Python."""
+    try:
+        ast.parse(content)
+    except SyntaxError as error:
+        where = f", line {error.lineno}" if error.lineno else ""
+        return f"{file}: SyntaxError: {error.msg}{where}\n  fix: correct it"
+    except (ValueError, MemoryError, RecursionError) as error:
+        return f"{file}: {type(error).__name__}: {error}\n  fix: write Python"
+    fix = (
+        f"write {others}"
+        if others
+        else f"define {made}; docs/reference/controller.md has the methods"
+    )
+    return f"{file}: has no class {made}\n  fix: {fix}"
 
 
 def _content(file: str) -> bytes:

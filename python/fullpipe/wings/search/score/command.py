@@ -6,7 +6,7 @@ import json
 import math
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -179,13 +179,20 @@ def measured(candidates: Sequence[Candidate], asked: Asked) -> Result:
                 counter=counter,
             )
         )
-        every = [Scored(each) for each in unlike.values()]
-        _race(every, suite, cells, measure, kept, asked.alpha)
-        for each in every:
-            each.failed = measure.failed.get(each.candidate.key, "")
+        raced = {key: Scored(each) for key, each in unlike.items()}
+        _race(list(raced.values()), suite, cells, measure, kept, asked.alpha)
+        for key, each in raced.items():
+            each.failed = measure.failed.get(key, "")
             found = scored(suite, cells, each.points)
             each.score = None if each.failed or math.isnan(found.mean) else found
+            if each.score is None and not each.failed and key in measure.begun:
+                budget = f"the budget of {asked.budget_s or 0:g} s"
+                each.failed = f"slow: {budget} was over before it had a score"
             each.missed = not each.failed and each.score is None
+        # The same code under several names has one result, and each name its row.
+        every = [replace(raced[each.key], candidate=each) for each in candidates]
+        for each in every:
+            each.failed = each.candidate.problem.partition("\n")[0] or each.failed
         every.sort(key=_rank)
         hidden = None
         if asked.holdout and every[0].score and suite.holdout and not measure.over:

@@ -58,6 +58,7 @@ class Measure:
 
     Attributes:
         failed: The problems of candidates that failed, by their keys.
+        begun: The keys of the code that began to run.
         runs: The number of executed runs.
         packets: The packets that they moved.
         over: Whether the time was over before all asked cells had run.
@@ -80,6 +81,7 @@ class Measure:
         self._turn: _Turn | None = None
         self._served: dict[str, ExitStack] = {}
         self.failed: dict[str, str] = {}
+        self.begun: set[str] = set()
         self.runs = self.packets = 0
         self.over = False
 
@@ -211,6 +213,7 @@ class Measure:
             for point, (_, cell) in enumerate(jobs)
         ]
         running = plan.start(ranges, self._threads, _SHARD_S)
+        self.begun |= {candidate.key for candidate, _ in jobs if candidate.is_code}
         runs, last = 0, time.monotonic()
         try:
             while (shard := running.next(_LOOK_UP_S)) is not False:

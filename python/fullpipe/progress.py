@@ -98,6 +98,7 @@ class Bar:
         self._bar.update(self._bar.task_ids[0], completed=done_s, events=count)
 
     def __enter__(self) -> Bar:
+        self.at = "while the run began"
         self._log.__enter__()
         return self
 

@@ -412,3 +412,14 @@ def test_a_script_is_interrupted(name: str, call: str, tmp_path: Path) -> None:
     else:  # it keeps the interpreter, which can't raise anything
         assert (process.returncode, out) == (130, "")
         assert said == "interrupted in a call of an algorithm that did not return\n"
+
+
+def test_a_run_that_does_not_return_is_no_run_that_did_not_begin(tmp_path: Path) -> None:
+    (tmp_path / "stuck.py").write_text(STUCK.format(call="while True: pass"))
+    with _started(["run", "stuck:Stuck", "--duration", "2s"], tmp_path) as process:
+        while not (tmp_path / "stuck").exists():
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert said == "interrupted while the run began; nothing kept\n"

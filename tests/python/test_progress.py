@@ -28,7 +28,7 @@ def _told(directory: Path, *words: str, period: str = SOON) -> tuple[int, list[s
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("run", *LONG), r"simulating, (at [\d.]+ of 60 s|before the run), 0:\d\d so far"),
+        (("run", *LONG), r"simulating, (at [\d.]+ of 60 s|while the run began), 0:\d\d so far"),
         (
             ("sweep", *LONG, "--set=path.loss=0%,1%", "--repeat=6"),
             r"running, after \d+ of 12 runs, 0:\d\d so far",
@@ -40,7 +40,7 @@ def _told(directory: Path, *words: str, period: str = SOON) -> tuple[int, list[s
         (("check", "short.toml", "--repeat=9"), r"running, after \d+ of 9 runs, 0:\d\d so far"),
         (
             ("test", "upload", "--rate=300mbit"),
-            r"simulating, (at [\d.]+ of 60 s|before the run), 0:\d\d so far",
+            r"simulating, (at [\d.]+ of 60 s|while the run began), 0:\d\d so far",
         ),
         (
             ("evaluate", "cubic", "--criterion=fairness", "--seeds=3"),

@@ -9,6 +9,7 @@
 `import fullpipe` is quick: it loads polars, matplotlib and the modules of sweeps only when they are used.
 """
 
+import fullpipe._begin  # isort: skip  # noqa: F401  (for a Ctrl-C during the other imports)
 from importlib import import_module
 from typing import TYPE_CHECKING
 

@@ -26,6 +26,7 @@ ROOT = Path(fullpipe.__file__).parent
 # The layers of the modules and packages directly in fullpipe/. Each imports only from earlier lines, also
 # for types and inside functions. Those of one line do not import each other.
 LAYERS = (
+    {"_begin"},
     {"_core"},  # Rust
     {"bounded", "errors", "frame", "metrics", "notebook", "origin", "pages", "terminal", "toml"},
     {"wings"},  # their declarations; `wings.NAME` are the wings themselves

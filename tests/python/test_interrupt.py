@@ -414,6 +414,45 @@ def test_a_script_is_interrupted(name: str, call: str, tmp_path: Path) -> None:
         assert said == "interrupted in a call of an algorithm that did not return\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
+@pytest.mark.parametrize("start", ["script", "module"])
+def test_ctrl_c_before_the_command_is_imported_is_a_line(start: str, tmp_path: Path) -> None:
+    script = Path(sys.executable).with_name("fullpipe")
+    words = [script] if start == "script" else [sys.executable, "-m", "fullpipe"]
+    for tenths in (0.5, 1, 1.5, 2, 3, 4, 5):
+        with subprocess.Popen(
+            [*words, "run", "cubic", "--duration", "100000s"],
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        ) as process:
+            time.sleep(tenths / 10)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+        if "Traceback" in said:  # Python itself had not begun with the package
+            assert "/fullpipe/" not in said.replace(str(script), "")
+            continue
+        if process.returncode != -signal.SIGINT:
+            assert process.returncode == 130
+            assert said.startswith("interrupted")
+            assert len(said.splitlines()) == 1
+
+
+def test_an_import_of_the_package_leaves_the_signals_alone(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(
+        "import signal, fullpipe\nassert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+    )
+    words = [sys.executable, "script.py"]
+    subprocess.run(
+        words,
+        cwd=tmp_path,
+        check=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
 def test_a_run_that_does_not_return_is_no_run_that_did_not_begin(tmp_path: Path) -> None:
     (tmp_path / "stuck.py").write_text(STUCK.format(call="while True: pass"))
     with _started(["run", "stuck:Stuck", "--duration", "2s"], tmp_path) as process:

@@ -155,10 +155,11 @@ def main() -> None:
     evaluated, 128 + n after signal n (130 for Ctrl-C).
     """
     open_streams()
-    heed_signals()
-    with ending(), tracebacks(), printing():
-        _refuse_names()
-        app()
+    with ending(), tracebacks():
+        heed_signals()
+        with printing():
+            _refuse_names()
+            app()
 
 
 def _refuse_names() -> None:

@@ -263,12 +263,19 @@ def watch_signals() -> None:
     `on_ack` would keep it from that.
     """
     if Exit.heard is None and Exit.of_command and sys.platform == "linux":
-        from fullpipe._core import watch_signals
-
         reads, Exit.heard = os.pipe()
         os.set_blocking(Exit.heard, False)
-        watch_signals(reads, bytes(ENDS), Exit.told)
+        _watch(reads, bytes(ENDS), Exit.told)
         signal.set_wakeup_fd(Exit.heard, warn_on_full_buffer=False)
+
+
+def _watch(reads: int, numbers: bytes, told: int | None) -> None:
+    from fullpipe._core import watch_signals
+
+    # In one of its threads a signal would be handled before its number is in the pipe.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+    watch_signals(reads, numbers, told)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -287,8 +294,6 @@ def interruptible() -> Iterator[None]:
     ):
         yield
         return
-    from fullpipe._core import watch_signals
-
     reads, heard = os.pipe()
     os.set_blocking(heard, False)
 
@@ -296,7 +301,7 @@ def interruptible() -> Iterator[None]:
         os.write(heard, b"\0")
         signal.default_int_handler(number, frame)
 
-    watch_signals(reads, bytes([signal.SIGINT]))
+    _watch(reads, bytes([signal.SIGINT]), None)
     before = signal.set_wakeup_fd(heard, warn_on_full_buffer=False)
     signal.signal(signal.SIGINT, interrupt)
     try:

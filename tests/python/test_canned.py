@@ -223,6 +223,33 @@ def test_the_load_has_the_algorithm_and_the_number_that_one_asks_for(fullpipe: F
     assert line.split()[:3] == ["upload", "(bbr3)", "2"]
 
 
+MINE = """
+import fullpipe
+
+
+class Mine:
+    def __init__(self, config):
+        self.cwnd = 20 * config.smss
+
+    def on_ack(self, cx, ack):
+        pass
+
+    def decision(self):
+        return fullpipe.Decision(cwnd=self.cwnd)
+"""
+
+
+@pytest.mark.parametrize("cc", ["mine.py:Mine", "mine:Mine", "policy:power"])
+@pytest.mark.parametrize("repeat", ["1", "3"])
+def test_the_load_may_have_an_algorithm_of_the_users(
+    cc: str, repeat: str, fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    done = fullpipe("test", "download", *SHORT, "--cc", cc, "--repeat", repeat)
+    assert done.returncode == 0, done.stderr
+    assert "RPM" in done.stdout
+
+
 def test_a_kept_test_has_its_tables_and_no_probes_among_contenders(
     fullpipe: Fullpipe, tmp_path: Path
 ) -> None:

@@ -91,6 +91,18 @@ def scored(fullpipe: Fullpipe, *args: str, codes: Sequence[int] = (0,)) -> dict[
     return found
 
 
+@pytest.mark.usefixtures("place")
+def test_a_cache_that_can_t_be_made_has_its_option(
+    fullpipe: Fullpipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
+    words = ("score", "cubic", "--suite", "mine.toml", "--no-holdout")
+    done = fullpipe(*words)
+    assert done.returncode == 2
+    assert "fix: name another directory with --cache" in done.stderr
+    assert fullpipe(*words, "--cache", "here").returncode == 0
+
+
 def test_the_general_suite_has_200_cells_with_their_parts_mixed() -> None:
     general = suite("general")
     cells = general.cells()

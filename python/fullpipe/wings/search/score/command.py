@@ -15,6 +15,7 @@ from fullpipe import terminal
 from fullpipe.batch import kept_in
 from fullpipe.errors import UserError, printing, stoppable
 from fullpipe.progress import Counter
+from fullpipe.results import disk
 from fullpipe.wings.search.score import holdout, process, race
 from fullpipe.wings.search.score.candidate import Candidate
 from fullpipe.wings.search.score.measure import Measure
@@ -128,6 +129,21 @@ class Result:
     seconds: float
 
 
+def _usual() -> Path:
+    """Returns the user's folder of kept values, which is made.
+
+    Raises:
+        UserError: When it can't be made.
+    """
+    folder = cache()
+    try:
+        disk.make_folder(folder)
+    except OSError as error:
+        fix = "name another directory with --cache, or set XDG_CACHE_HOME to one that you can write"
+        raise UserError(f"{error.filename}: {error.strerror}\n  fix: {fix}") from error
+    return folder
+
+
 def score(candidates: Sequence[Candidate], asked: Asked) -> bool:
     """Scores candidates, and prints the result on standard output.
 
@@ -163,7 +179,7 @@ def measured(candidates: Sequence[Candidate], asked: Asked) -> Result:
     if all(each.problem for each in candidates):
         raise UserError(candidates[0].problem)
     unlike = {each.key: each for each in candidates}
-    folder = asked.folder or cache()
+    folder = asked.folder or _usual()
     counter = Counter(notes=not asked.as_json)
     with ExitStack() as inside:
         inside.enter_context(stoppable(lambda: counter.at, kept_in(folder)))

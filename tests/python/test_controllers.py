@@ -541,3 +541,22 @@ def test_the_drafts_cases_judge_a_class_with_states_of_bbr_and_refuse_others(
     assert done.returncode == 1, done.stderr
     verdicts = {case["verdict"] for case in json.loads(done.stdout)}
     assert verdicts >= {"missed", "skipped"}
+
+
+class InSegments:
+    """A window in segments, where bytes are meant."""
+
+    def __init__(self, config: Config) -> None:
+        self.cwnd = 10
+
+    def on_ack(self, cx: Context, ack: Ack) -> None: ...
+
+    def decision(self) -> package.Decision:
+        return package.Decision(cwnd=self.cwnd)
+
+
+def test_a_window_in_segments_is_said() -> None:
+    run = package.run(["cubic", InSegments], rate="5mbit", rtt="20ms", duration="2s")
+    assert run.metrics["warnings"] == [
+        "flow InSegments: it sent nothing, since its window of 10 B is less than a segment of 1448 B"
+    ]

@@ -262,6 +262,7 @@ impl Simulation {
     pub fn finish(mut self) -> Run {
         let logged = self.logged_packets();
         let (mut flows, mut rates) = (Vec::with_capacity(self.flows.len()), Vec::new());
+        let mut small = Vec::new();
         for (flow, spec) in self.flows.iter_mut().zip(&self.scenario.flows) {
             for link in &self.network.links {
                 flow.meter.on_tally(link.counters(flow.path.account));
@@ -277,6 +278,17 @@ impl Simulation {
                 &LIMITS,
                 &held,
             ));
+            if let Some(sender) = flow.source.tcp()
+                && sender.cwnd() < sender.conn().smss
+                && flows.last().is_some_and(|flow| flow.sent == 0)
+            {
+                small.push(format!(
+                    "flow {}: it sent nothing, since its window of {} B is less than a segment of {} B",
+                    spec.name,
+                    sender.cwnd().get(),
+                    sender.conn().smss.get()
+                ));
+            }
         }
         let meters = self.flows.iter().take(flows.len()).map(|flow| &flow.meter);
         set_max_min_shares(&self.scenario, &mut flows, meters);
@@ -297,6 +309,7 @@ impl Simulation {
         let (workloads, mut warnings, transfers) =
             self.workloads
                 .finish(&self.scenario, &mut self.flows, tally);
+        warnings.extend(small);
         if logged.as_ref().is_some_and(|(.., full)| *full) {
             warnings.push(format!(
                 "packets: only the first {MOST_ROWS} of the window were recorded"

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, wraps
-from numbers import Integral
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fullpipe import _core, origin, path_options, toml
 from fullpipe.algorithms.classes import is_imported
 from fullpipe.algorithms.plugins import is_library, load_plugin
 from fullpipe.algorithms.policies import PREFIX as POLICY
 from fullpipe.algorithms.policies import is_policy
+from fullpipe.arguments import cut
 from fullpipe.programs import PREFIX as PROGRAM
 from fullpipe.programs import is_program
 
@@ -30,53 +29,10 @@ ScenarioLike: TypeAlias = (
 )
 """A scenario as a path, text, packaged name, mapping, list of algorithms, or loaded one."""
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 _OF_LINUX = {"reno": "newreno", "bbr": "bbr1"}
 """Linux' names of algorithms that have another one here."""
 _OF_MAPPING = "<dict>"
 _FORMS = "a path, a text, the name of a packaged scenario, a dict, or algorithms as a list"
-_SHOWN = 40
-
-
-_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(
-        ("seed", "repeat", "max_repeat", "sample", "threads", "bytes"),
-        ((Integral,), "a whole number"),
-    ),
-    **dict.fromkeys(("set", "controllers"), ((Mapping,), 'a dict, like {"name": value}')),
-    "trace": ((str,), '"off", "ack" or an interval like "10ms"'),
-    "on": ((str, Sequence), 'the name of a runner, like "sim"'),
-    "engine": ((str,), '"local" or "ray"'),
-    "until": ((str,), 'a rule, like "ci(goodput) < 2%"'),
-    "out": ((str, os.PathLike), "a directory"),
-    "command": ((str, Sequence), "a program with its arguments, as a text or a list"),
-    "server": ((str, Sequence), "a program with its arguments, as a text, or a list of them"),
-    **dict.fromkeys(("server_cc", "up"), ((str,), "a text")),
-}
-"""Types of arguments, which the functions of the API share, and what to give instead of others."""
-
-
-def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Makes a function of the API refuse arguments of another type with their name, value and a fix.
-
-    Raises:
-        TypeError: When an argument has another type.
-    """
-    signature = inspect.signature(function)
-
-    @wraps(function)
-    def checks(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        for name, value in signature.bind(*args, **kwargs).arguments.items():
-            types, words = _KINDS.get(name, ((object,), ""))
-            wanted = isinstance(value, types) and not (
-                Integral in types and isinstance(value, bool)
-            )
-            if not wanted and value is not signature.parameters[name].default:
-                raise TypeError(f"{name} = {_cut(value)}: not of its type\n  fix: give {words}")
-        return function(*args, **kwargs)
-
-    return checks
 
 
 class Given(NamedTuple):
@@ -200,7 +156,7 @@ def _read(scenario: ScenarioLike) -> tuple[str, str, dict[str, type]]:
     if isinstance(scenario, str) and _is_algorithm(scenario):
         scenario = [scenario]
     if not isinstance(scenario, str | os.PathLike | Sequence) or isinstance(scenario, bytes):
-        raise TypeError(f"{_cut(scenario)}: not a scenario\n  fix: give {_FORMS}")
+        raise TypeError(f"{cut(scenario)}: not a scenario\n  fix: give {_FORMS}")
     if not isinstance(scenario, str | os.PathLike):
         names = [name_of(each, classes) for each in scenario]
         if not names:
@@ -212,11 +168,6 @@ def _read(scenario: ScenarioLike) -> tuple[str, str, dict[str, type]]:
             f"{str(scenario) or repr('')}: not a scenario's file\n  fix: give {_FORMS}"
         )
     return *origin.read(scenario), classes
-
-
-def _cut(value: object) -> str:
-    text = repr(value)
-    return text if len(text) < _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _is_algorithm(name: str) -> bool:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from fullpipe import _core
 from fullpipe.algorithms.classes import given as described
 from fullpipe.algorithms.classes import named
+from fullpipe.arguments import checked
 from fullpipe.errors import interruptible
-from fullpipe.given import checked
 from fullpipe.run_data import RunData
 
 if TYPE_CHECKING:

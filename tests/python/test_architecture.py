@@ -28,7 +28,18 @@ ROOT = Path(fullpipe.__file__).parent
 LAYERS = (
     {"_begin"},
     {"_core"},  # Rust
-    {"bounded", "errors", "frame", "metrics", "notebook", "origin", "pages", "terminal", "toml"},
+    {
+        "arguments",
+        "bounded",
+        "errors",
+        "frame",
+        "metrics",
+        "notebook",
+        "origin",
+        "pages",
+        "terminal",
+        "toml",
+    },
     {"wings"},  # their declarations; `wings.NAME` are the wings themselves
     {"programs"},
     {"algorithms", "canned", "memory", "path_options", "progress", "skeleton"},

@@ -52,6 +52,7 @@ OTHERS = {
     "results/objects.py": "a copy of an object store, whose files the door reads later",
     "batch/spec.py": "the program's own extension, for its fingerprint",
     "batch/cells.py": "the text of a scenario, from the package or a user's suite",
+    "algorithms/guard.py": "the names of this process's threads",
     "checks/judge.py": "verdicts of the core",
     "wings/search/attack/space.py": "the text of a scenario, from the package's space or a user's",
     "wings/search/attack/shrink/command.py": "the text of a user's scenario",

@@ -160,7 +160,7 @@ def test_a_home_that_can_not_be_written_is_answered_with_the_variable(tmp_path: 
     done = called(tmp_path, "score", "cubic", "--no-holdout", **home)
     assert done.returncode == 2
     assert done.stderr.endswith(
-        "  fix: set XDG_CACHE_HOME to a directory that this user can write\n"
+        "  fix: name another directory with --cache, or set XDG_CACHE_HOME to one that you can write\n"
     )
     done = called(tmp_path, "score", "cubic", "--no-holdout", "--suite", "gone", **home)
     assert "--suite gone: no such suite or file" in done.stderr

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fullpipe.arguments import checked
 from fullpipe.comparison.plan import PARTS, open_directory, plan
-from fullpipe.given import checked, name_of
+from fullpipe.given import name_of
 from fullpipe.kept import Kept
 from fullpipe.path_options import keyed
 from fullpipe.progress import Counter

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fullpipe.arguments import checked
 from fullpipe.batch.spec import SweepSpec
-from fullpipe.given import checked, given
+from fullpipe.given import given
 from fullpipe.path_options import keyed
 from fullpipe.results import objects
 from fullpipe.runners import SIMULATOR, chosen

@@ -10,8 +10,8 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
+from fullpipe.arguments import checked
 from fullpipe.frame import flattened
-from fullpipe.given import checked
 from fullpipe.kept import Kept
 from fullpipe.path_options import keyed
 from fullpipe.toml import as_set

@@ -89,6 +89,14 @@ def test_half_of_a_surrogate_pair_is_no_name(tmp_path: Path, kind: str) -> None:
     assert "fix: " in done.stderr and not (tmp_path / "none").exists()
 
 
+def test_a_name_without_end_is_cut(tmp_path: Path) -> None:
+    names = [f"TCP {'x' * 300_000}{each}" for each in "ab"]
+    series = {"version": 4, "x_values": [0, 1], "results": {key: [1, 2] for key in names}}
+    (tmp_path / "a.flent").write_text(json.dumps(series))
+    _, metrics = _imported(tmp_path, tmp_path / "a.flent")
+    assert [len(flow["name"]) for flow in metrics["flows"]] == [120, 122]
+
+
 @pytest.mark.parametrize("unit", [b"{},", b"1.5,"])
 @pytest.mark.parametrize(
     ("begin", "end"),

@@ -32,6 +32,8 @@ COLUMNS = (
 (sent again) count packets from the start, `receive_window` is the advertised window in bytes."""
 
 
+_LONGEST = 120
+"""Characters of the longest name of a flow."""
 LEAST_BYTES = 10_000
 """Directions of captured connections, and connections of ss, with fewer bytes are no flows."""
 
@@ -155,9 +157,11 @@ def number(value: object, scale: float = 1.0) -> float | None:
 
 
 def unlike(flows: Sequence[Flow]) -> list[Flow]:
-    """Gives flows of one name numbers, so that names differ; returns them."""
+    """Gives flows of one name numbers, so that names differ; returns them. Names that no table has room for are cut."""
     seen: set[str] = set()
     for flow in flows:
+        if len(flow.name) > _LONGEST:
+            flow.name = f"{flow.name[: _LONGEST - 1]}…"
         name, count = flow.name, 1
         while flow.name in seen:
             count += 1

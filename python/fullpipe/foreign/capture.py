@@ -67,7 +67,8 @@ def segments(
     try:
         packets = _core.CapturePackets(path)
     except ValueError as error:
-        raise ForeignError(f"{path}: {error}") from None
+        fix = "" if "\n  fix: " in f"{error}" else "\n  fix: get a whole copy, or record it again"
+        raise ForeignError(f"{path}: {error}{fix}") from None
     while found := packets.next(_AT_ONCE):
         for time, *others in found:
             began = time if began is None else began

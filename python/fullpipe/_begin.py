@@ -14,7 +14,10 @@ def _end(_number: int, _frame: object) -> None:
     os._exit(128 + _signal.SIGINT)
 
 
-# "-m" stands there while Python looks for the module that it will run.
-_called = sys.argv[:1] == ["-m"] or os.path.basename("".join(sys.argv[:1])) == "fullpipe"  # noqa: PTH119
+# "-m" stands there while Python looks for the module that it will run, which may be another one that imports this.
+_name = os.path.basename("".join(sys.argv[:1]))  # noqa: PTH119
+_called = _name == "fullpipe" or (
+    _name == "-m" and ("-m", "fullpipe") in zip(sys.orig_argv, sys.orig_argv[1:], strict=False)
+)
 if _called and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
     _signal.signal(_signal.SIGINT, _end)

@@ -462,3 +462,21 @@ def test_a_run_that_does_not_return_is_no_run_that_did_not_begin(tmp_path: Path)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert said == "interrupted while the run began; nothing kept\n"
+
+
+def test_another_program_keeps_its_own_ctrl_c(tmp_path: Path) -> None:
+    package = tmp_path / "other"
+    package.mkdir()
+    (package / "__init__.py").write_text("import fullpipe\n")
+    kept = "signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+    (package / "__main__.py").write_text(f"import signal\nassert {kept}\n")
+    called = [sys.executable, "-m", "other"]
+    done = subprocess.run(
+        called,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert done.returncode == 0, done.stderr

@@ -5,8 +5,8 @@ from __future__ import annotations
 from _common import folder, fuzz, instrumented
 
 with instrumented("fullpipe"):
-    from fullpipe.workload import csv_file, logs, zeek  # noqa: F401  (instrumented)
-    from fullpipe.workload.flows import FlowsError, schema
+    from fullpipe.wings.fleet.workload import csv_file, logs, zeek  # noqa: F401  (instrumented)
+    from fullpipe.wings.fleet.workload.flows import FlowsError, schema
 
 import polars as pl
 

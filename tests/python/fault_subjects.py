@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 
 from fullpipe import _core, conformance
 from fullpipe.batch import executor
-from fullpipe.fleet import ingest, sample, store
-from fullpipe.fleet.population import execute as population
-from fullpipe.fleet.population import store as population_store
 from fullpipe.results import kept, read_parquet, sums
 from fullpipe.results.load import load
 from fullpipe.sweeps import execute as sweeps
+from fullpipe.wings.fleet import ingest, sample, store, workload
+from fullpipe.wings.fleet.population import execute as population
+from fullpipe.wings.fleet.population import store as population_store
 from test_published import GOOD
 
 if TYPE_CHECKING:
@@ -133,7 +133,8 @@ def _directory(directory: Path) -> object:
 
 
 def _flows(file: Path) -> object:
-    about = kept.parquet_about(file, "fullpipe.flows")
+    about = workload.about(file)
+    assert about
     return read_parquet(file).write_json(), json.dumps(about)
 
 
@@ -289,7 +290,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fullpipe.view.plot.picture", lambda _: Figure())
     monkeypatch.setattr(sample, "_SYNC_S", 0.0)
     monkeypatch.setattr(sample, "_counters", lambda _: b"")
-    monkeypatch.setattr("fullpipe.fleet.sample.time.sleep", lambda _: None)
+    monkeypatch.setattr("fullpipe.wings.fleet.sample.time.sleep", lambda _: None)
     sections = _core.conformance_cases()[:2]
     monkeypatch.setattr(conformance, "_core", _Core(sections))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from fullpipe.fleet import store
+from fullpipe.wings.fleet import store
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -33,13 +33,13 @@ IMPORTED = [
     "fullpipe.checks",
     "fullpipe.commands",
     "fullpipe.comparison.command",
-    "fullpipe.fleet.compare.command",
+    "fullpipe.wings.fleet.compare.command",
     "fullpipe.report.build",
     "fullpipe.report.write",
     "fullpipe.reproduce.command",
     "fullpipe.sweeps.command",
     "fullpipe.validate.command",
-    "fullpipe.workload.reading",
+    "fullpipe.wings.fleet.workload.reading",
 ]
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(IMPORTED)

@@ -13,8 +13,8 @@ import pytest
 
 import fullpipe
 from fullpipe import _core, commands, runners, wings
-from fullpipe.commands import fleet, workload
 from fullpipe.wings.bpf.commands import kernel
+from fullpipe.wings.fleet.commands import fleet, workload
 from fullpipe.wings.search.commands import attack
 
 if TYPE_CHECKING:
@@ -51,27 +51,25 @@ LAYERS = (
     {"plots"},
     {"kept", "run"},
     {"batch", "behavior", "catalogue", "explanations"},
-    {"workload", "conformance", "identify"},
-    {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},
+    {"conformance", "identify"},
+    {"sweeps", "checks", "validate", "doctor"},
     {
         "comparison",
         "reproduce",
         "evaluation",
     },
-    {"__init__"},  # the module of `import fullpipe`
     {"commands"},
-    {"wings.bpf"},
+    {"wings.bpf", "wings.fleet"},
     {"wings.real"},
     {"wings.quic", "wings.pages", "wings.search"},
+    {"__init__", "fleet", "workload"},  # the modules of users' programs, which nothing imports
     {"__main__"},
 )
 # Packages of one command each. They share the layers below them, such as batch and verdicts, and do not
-# import each other, with three exceptions: a study of a fleet simulates one, a comparison is two sweeps, and an
-# evaluation is a sweep for each criterion.
+# import each other, with two exceptions: a comparison is two sweeps, and an evaluation is a sweep for each criterion.
 OF_COMMANDS = {
     "sweeps",
     "checks",
-    "fleet",
     "validate",
     "comparison",
     "reproduce",
@@ -81,11 +79,8 @@ OF_COMMANDS = {
 TO_MOVE = {
     ("foreign", "wings.bpf"),
     ("validate", "wings.real"),
-    # The public face.
-    ("__init__", "wings.real"),
 }
 ARROWS = {
-    ("reproduce", "fleet"),
     ("comparison", "sweeps"),
     ("evaluation", "sweeps"),
 }
@@ -161,9 +156,9 @@ CHOSEN = {
     "commands/new.py": "the algorithms of a first scenario",
     "evaluation/suite.py": "the baselines of a suite that names none",
     "identify/recipe.py": "the classes of the trained model",
-    "reproduce/fleet/published.py": "the arms of a published comparison",
+    "wings/fleet/study/published.py": "the arms of a published comparison",
     "validate/drawn/draw.py": "the kernel's algorithms that are drawn",
-    "fleet/compare/checks.py": "how hosts name BBR's versions",
+    "wings/fleet/compare/checks.py": "how hosts name BBR's versions",
     "wings/real/runners/uml.py": "the algorithms that the kernel is built with",
     "doctor.py": "the kernel's algorithms worth a word",
     "given.py": "Linux' names",

@@ -14,15 +14,15 @@ from click.testing import CliRunner
 
 from fleet_made import START, write_fleet
 from fullpipe.commands import app
-from fullpipe.fleet import store
-from fullpipe.fleet.compare.analysis import analyze
-from fullpipe.fleet.compare.checks import ENOUGH_DATA, checks
-from fullpipe.fleet.compare.options import read
-from fullpipe.fleet.compare.page import page
 from fullpipe.report import Form
 from fullpipe.report.model import Number, Table
 from fullpipe.report.write import make
 from fullpipe.results.sums import write_json
+from fullpipe.wings.fleet import store
+from fullpipe.wings.fleet.compare.analysis import analyze
+from fullpipe.wings.fleet.compare.checks import ENOUGH_DATA, checks
+from fullpipe.wings.fleet.compare.options import read
+from fullpipe.wings.fleet.compare.page import page
 
 if TYPE_CHECKING:
     from pathlib import Path

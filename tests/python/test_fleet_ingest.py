@@ -17,9 +17,9 @@ from click.testing import CliRunner, Result
 
 from fullpipe import _core
 from fullpipe.commands import app
-from fullpipe.fleet import ingest, schema, store
-from fullpipe.fleet.ingest import Ingest, Options
-from fullpipe.fleet.sources import Stream, streams
+from fullpipe.wings.fleet import ingest, schema, store
+from fullpipe.wings.fleet.ingest import Ingest, Options
+from fullpipe.wings.fleet.sources import Stream, streams
 
 REAL = (
     Path(__file__).parents[2]
@@ -129,7 +129,7 @@ def test_what_was_not_committed_is_read_again(hosts: Path, monkeypatch: pytest.M
     """Simulates a kill: a part has rows, but no commit followed."""
     fleet(*ARMS, "-o", "whole")
     found = streams({"ss": ["cubic=cubic/{host}/*.ss"], "nginx": [], "snmp": [], "hist": []})
-    monkeypatch.setattr("fullpipe.fleet.ingest._COMMIT_S", 0.0)
+    monkeypatch.setattr("fullpipe.wings.fleet.ingest._COMMIT_S", 0.0)
     write = Ingest._write
 
     def dies(self: Ingest, stream: Stream, tables: "_core._FleetTables", part: str) -> list[str]:
@@ -278,7 +278,7 @@ def test_what_a_file_gets_while_it_is_read_is_not_lost(
 
 
 SLOWLY = """
-import fullpipe.fleet.ingest as ingest
+import fullpipe.wings.fleet.ingest as ingest
 from fullpipe.commands import main
 ingest._COMMIT_S, ingest._ROWS = 0.0, 50
 write = ingest.Ingest._write

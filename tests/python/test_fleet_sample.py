@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fullpipe.commands import app
-from fullpipe.fleet import store
+from fullpipe.wings.fleet import store
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inet_diag is Linux's")
 # Debian puts nginx in a directory that is usually on root's path only.
@@ -272,7 +272,7 @@ def test_it_uses_at_most_a_twentieth_of_a_core(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fullpipe.fleet.sample.Filter.sampler", lambda _: Busy())
+    monkeypatch.setattr("fullpipe.wings.fleet.sample.Filter.sampler", lambda _: Busy())
     result = fleet("sample", "--interval", "10ms", "--count", "5", "-o", "samples")
     assert result.exit_code == 0, result.output
     assert "to use at most 5% of a core" in result.stderr

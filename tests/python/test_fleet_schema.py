@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from fullpipe.fleet import schema, store
-from fullpipe.fleet.derive import conform, types
-from fullpipe.fleet.schema import Column
+from fullpipe.wings.fleet import schema, store
+from fullpipe.wings.fleet.derive import conform, types
+from fullpipe.wings.fleet.schema import Column
 
 PAGE = Path(__file__).parents[2] / "docs/reference/fleet-tables.md"
 SHARED = {column.name for column in (*schema.FIELDS, *schema.COURSE, *schema.OF_FIELDS)} | {

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import fullpipe
-from fullpipe import workload
 from fullpipe.results import qlog
-from fullpipe.workload.flows import FlowsError
+from fullpipe.wings.fleet import workload
+from fullpipe.wings.fleet.workload.flows import FlowsError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,12 +17,12 @@ from polars.testing import assert_frame_equal
 
 import fullpipe
 from fullpipe.commands import app
-from fullpipe.fleet import store as tables
-from fullpipe.fleet.population import execute as shards
-from fullpipe.fleet.population.execute import execute
-from fullpipe.fleet.population.spec import PopulationSpec, population
-from fullpipe.fleet.population.store import PopulationStore, opened, paths
 from fullpipe.progress import Counter
+from fullpipe.wings.fleet import store as tables
+from fullpipe.wings.fleet.population import execute as shards
+from fullpipe.wings.fleet.population.execute import execute
+from fullpipe.wings.fleet.population.spec import PopulationSpec, population
+from fullpipe.wings.fleet.population.store import PopulationStore, opened, paths
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,7 +128,7 @@ def test_counters_that_were_not_finished_are_made_again(fleet: Path, tmp_path: P
 # A few seconds of work in short shards.
 SLOWLY = """
 import sys
-from fullpipe.fleet.population import execute
+from fullpipe.wings.fleet.population import execute
 from fullpipe.commands import main
 execute.SHARD_S = 0.05
 sys.argv = ["fullpipe", "fleet", "simulate", "--paths", "1500", "--cc", "cubic,bbr1", "--threads", "1", "--out", "edge"]

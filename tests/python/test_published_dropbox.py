@@ -13,11 +13,11 @@ import pytest
 from click.testing import CliRunner
 
 from fullpipe.commands import app
-from fullpipe.fleet.population.execute import execute
 from fullpipe.progress import Counter
-from fullpipe.reproduce.fleet import measures, published, show, study
 from fullpipe.verdicts.judged import Verdict
 from fullpipe.verdicts.reader import PublishedError
+from fullpipe.wings.fleet.population.execute import execute
+from fullpipe.wings.fleet.study import measures, published, show, study
 
 if TYPE_CHECKING:
     from click.testing import Result
@@ -184,7 +184,7 @@ def test_a_study_resumes_with_the_paths_that_are_kept(
     assert not Path("out").exists()
     monkeypatch.setattr(study, "_all", judge)
     # No path is simulated again.
-    monkeypatch.setattr("fullpipe.fleet.population.execute.pooled", stopped)
+    monkeypatch.setattr("fullpipe.wings.fleet.population.execute.pooled", stopped)
     again = reproduce()
     assert (again.exit_code, again.stdout) == (whole.exit_code, whole.stdout)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["out", "small.toml"]

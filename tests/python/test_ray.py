@@ -17,12 +17,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import fullpipe as package
-from fullpipe.fleet import store as tables
-from fullpipe.fleet.population.execute import execute
-from fullpipe.fleet.population.spec import PopulationSpec, population
-from fullpipe.fleet.population.store import paths
-from fullpipe.fleet.schema import DAY_OF
 from fullpipe.progress import Counter
+from fullpipe.wings.fleet import store as tables
+from fullpipe.wings.fleet.population.execute import execute
+from fullpipe.wings.fleet.population.spec import PopulationSpec, population
+from fullpipe.wings.fleet.population.store import paths
+from fullpipe.wings.fleet.schema import DAY_OF
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

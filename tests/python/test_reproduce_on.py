@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from fullpipe.reproduce.published import find, is_of_a_fleet, load
+from fullpipe.reproduce.published import find, load, of_a_wing
 from fullpipe.reproduce.study import study
 from fullpipe.results.sums import in_name
 from fullpipe.runners import runner
@@ -133,7 +133,7 @@ def test_a_mistake_in_it_is_refused(small: Path, old: str, new: str, said: str) 
 
 @pytest.mark.parametrize(
     "file",
-    [each for each in sorted(PUBLISHED.glob("*.toml")) if not is_of_a_fleet(each)],
+    [each for each in sorted(PUBLISHED.glob("*.toml")) if not of_a_wing(each)],
     ids=lambda file: file.stem,
 )
 def test_every_published_file_can_be_read_for_real_stacks(file: Path) -> None:

@@ -20,8 +20,8 @@ from click.testing import CliRunner
 
 from fullpipe import workload
 from fullpipe.commands import app
-from fullpipe.workload.describe import by_bytes, decades, describe
-from fullpipe.workload.flows import FlowsError
+from fullpipe.wings.fleet.workload.describe import by_bytes, decades, describe
+from fullpipe.wings.fleet.workload.flows import FlowsError
 
 if TYPE_CHECKING:
     from conftest import Fullpipe

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from conftest import Fullpipe
-from fullpipe.workload.fit import Fit, TooFewFlowsError, fits
-from fullpipe.workload.laws import BoundedPareto, Lognormal, Part, size_text
+from fullpipe.wings.fleet.workload.fit import Fit, TooFewFlowsError, fits
+from fullpipe.wings.fleet.workload.laws import BoundedPareto, Lognormal, Part, size_text
 
 Values = NDArray[np.float64]
 

@@ -78,8 +78,8 @@ fn read(py: Python<'_>, path: &Path) -> Result<Flows, (String, String)> {
         (problem.to_owned(), fix.to_owned())
     };
     let columns = || {
-        py.import("fullpipe.flows")?
-            .getattr("columns")?
+        py.import("fullpipe.wings")?
+            .getattr("flows")?
             .call1((path,))?
             .extract::<Columns<'_>>()
     };

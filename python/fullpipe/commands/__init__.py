@@ -34,8 +34,6 @@ COMMANDS = {
         "reproduce": "Rerun a published study and compare the results.",
     },
     "Hosts and files": {
-        "fleet": "Compare algorithms on production or simulated hosts.",
-        "workload": "Extract traffic from captures and logs, for scenarios.",
         "plugin": "Use an algorithm of your own, in Rust, C or C++.",
     },
     "Reference and setup": {

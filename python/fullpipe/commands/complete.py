@@ -69,9 +69,7 @@ def _scenarios(_word: str) -> Iterator[tuple[str, str]]:
 def _studies(_word: str) -> Iterator[tuple[str, str]]:
     from pathlib import Path
 
-    import fullpipe
-
-    for file in sorted((Path(fullpipe.__file__).parent / "published").glob("*.toml")):
+    for file in sorted((Path(__file__).parents[1] / "published").glob("*.toml")):
         if found := re.search(r'^name = "(.*)"$', file.read_text(encoding="utf-8"), re.MULTILINE):
             yield found[1], ""
 

@@ -91,9 +91,9 @@ def command(
         fullpipe report results/first --panel cwnd --format png
         fullpipe report results/first --panel rtt --time 10s..20s
     """
-    from fullpipe.fleet.report import build, is_fleet
     from fullpipe.results.kept import computing
     from fullpipe.results.objects import is_url, local
+    from fullpipe.wings import reports_on
 
     if len(directories) == 1 and is_url(directories[0]) and out is None:
         fail(
@@ -101,19 +101,18 @@ def command(
         )
     with user_errors():
         places = [local(each) for each in directories]
-        fleets = [each for each in places if is_fleet(each)]
-        if fleets and len(places) > 1:
-            fix = "make its report alone; to compare arms of a fleet, use one `fleet ingest` with an --arm for each"
-            fail(
-                f"{fleets[0]}: a fleet directory, which has no runs to put side by side\n  fix: {fix}"
-            )
-        if panel is not None and (fleets or show is not None):
+        place, wing = next(
+            ((each, found) for each in places if (found := reports_on(each))), (places[0], None)
+        )
+        if wing and len(places) > 1:
+            fail(f"{place}: {wing.WHAT}, which has no runs to put side by side\n  fix: {wing.FIX}")
+        if panel is not None and (wing or show is not None):
             problem = (
-                f"{fleets[0]}: a fleet directory, which has no runs over time"
-                if fleets
+                f"{place}: {wing.WHAT}, which has no runs over time"
+                if wing
                 else "--show: metrics, and a panel has none"
             )
-            fail(f"{problem}\n  fix: leave out {'--panel' if fleets else '--show'}")
+            fail(f"{problem}\n  fix: leave out {'--panel' if wing else '--show'}")
         if time is not None and panel is None:
             fail("--time: a part of a panel\n  fix: add --panel KEY, like --panel cwnd")
         part = None if time is None else span(time, "--time")
@@ -125,7 +124,7 @@ def command(
             else:
                 chosen, shown = _of(Form, form or _Format.HTML), known_metrics(show)
                 made = write_report(
-                    places, chosen, out, build if fleets else None, shown, live=live
+                    places, chosen, out, wing.build if wing else None, shown, live=live
                 )
     print(f"{made}")
 

@@ -74,13 +74,11 @@ def reproduce(
     start = time.perf_counter()
     file = tables.find(name, runner.name)
     called = None if out is None else f"--out {out}"
-    if tables.is_of_a_fleet(file):
-        from fullpipe.reproduce.fleet.command import reproduce as of_a_fleet
-
-        _refuse_for_a_fleet(file, seeds, variants, runner)
+    if of_a_wing := tables.of_a_wing(file):
+        _refuse_for_a_wing(file, seeds, variants, runner)
         about = _about(file, seeds, cases, variants, runner)
         target = out or _free(file.stem.split("-")[0], about)
-        return of_a_fleet(file, target, about=about, cases=cases, called=called, as_json=as_json)
+        return of_a_wing(file, target, about=about, cases=cases, called=called, as_json=as_json)
     simulated = is_simulator(runner)
     published = tables.load(file, real=not simulated).only(cases).with_seeds(seeds)
     others = variants_of(published) if variants else []
@@ -158,7 +156,7 @@ def _about(
     }
 
 
-def _refuse_for_a_fleet(file: Path, seeds: int | None, variants: bool, runner: Runner) -> None:
+def _refuse_for_a_wing(file: Path, seeds: int | None, variants: bool, runner: Runner) -> None:
     if seeds is not None or variants or not is_simulator(runner):
         asked = (
             "--seeds" if seeds is not None else "--variants" if variants else f"--on {runner.name}"

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fullpipe import wings
 from fullpipe.reproduce.claims import Claim, read_claims
 from fullpipe.reproduce.groups import read_groups
 from fullpipe.reproduce.pictures import read_pictures
@@ -149,12 +150,12 @@ def find(name: str, runner: str = SIMULATOR) -> Path:
     )
 
 
-def is_of_a_fleet(file: Path) -> bool:
-    """Returns whether a file is a study of a fleet (`fullpipe.reproduce.fleet`); False if unreadable."""
+def of_a_wing(file: Path) -> wings.Study | None:
+    """Returns the function of a wing that runs the study of a file; None for a study of runs, or if unreadable."""
     try:
-        return "fleet" in read_toml(file)
+        return wings.study_of(read_toml(file))
     except (OSError, PublishedError):
-        return False
+        return None
 
 
 def load(file: Path, *, real: bool = False) -> Published:

@@ -13,7 +13,19 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Columns = tuple[
+        NDArray[np.uint64],
+        NDArray[np.uint64],
+        NDArray[np.uint32],
+        NDArray[np.uint64],
+        NDArray[np.uint64],
+    ]
 
 
 class Wing(NamedTuple):
@@ -26,6 +38,9 @@ class Wing(NamedTuple):
         findings: Lists of `fullpipe doctor`, by their name: the title, and the function that returns the findings.
         facts: Functions that return a fact for `fullpipe doctor --report`, by its name.
         pages: The module that opens scenarios in a page: a :class:`Pages`.
+        flows: The function that reads a file of flows for `[[workload]] source`, as columns for the simulator.
+        reports: The module that reports on directories of the wing: a :class:`Reports`.
+        studies: Functions that run a published study of another kind, by the table that its file has: a :class:`Study`.
     """
 
     about: str
@@ -34,6 +49,9 @@ class Wing(NamedTuple):
     findings: Mapping[str, tuple[str, str]] = {}
     facts: Mapping[str, str] = {}
     pages: str = ""
+    flows: str = ""
+    reports: str = ""
+    studies: Mapping[str, str] = {}
 
 
 class Pages(Protocol):
@@ -60,6 +78,46 @@ class Pages(Protocol):
         """Returns whether a scenario needs neither files nor algorithms outside of the simulator."""
 
 
+class Reports(Protocol):
+    """Reports on directories that have no runs."""
+
+    WHAT: str
+    """Noun for such a directory, in an error."""
+    FIX: str
+    """The fix for one that is named next to others."""
+
+    def is_mine(self, directory: Path) -> bool:
+        """Returns whether a directory is one of them."""
+
+    def build(self, directory: Path) -> Any:  # noqa: ANN401  (a module above this one has the type)
+        """Builds the report of a directory: a :class:`fullpipe.report.model.Report`."""
+
+
+class Study(Protocol):
+    """Runs a published study, and prints the verdicts."""
+
+    def __call__(
+        self,
+        file: Path,
+        target: Path,
+        *,
+        about: Mapping[str, str],
+        cases: Sequence[str],
+        called: str | None,
+        as_json: bool,
+    ) -> bool:
+        """Runs the study of a file; returns whether no claim was missed.
+
+        Args:
+            file: The file.
+            target: The directory for the results.
+            about: The settings that determine the runs, by names for messages.
+            cases: `fnmatch` patterns of cases to judge; empty for all.
+            called: The directory's name in errors; None for its path.
+            as_json: Whether to print only the records of the claims.
+        """
+
+
 @cache
 def every() -> Mapping[str, Wing]:
     """Returns the wings by name."""
@@ -81,6 +139,44 @@ def in_page() -> Pages:
     """Returns the module that opens scenarios in a page."""
     wing, declared = next((wing, each) for wing, each in every().items() if each.pages)
     return cast("Pages", import_module(f"{__name__}.{wing}.{declared.pages}"))
+
+
+def flows(path: Path) -> Columns:
+    """Reads a file of flows, and leaves out flows without bytes.
+
+    Returns:
+        Start of each flow after the first one's, ns, shape (flows,); bytes, shape (flows,); index of each flow's first
+        chunk, shape (flows + 1,), or empty without chunks; the chunks' offsets after their flow's start, ns, and their
+        bytes, shape (chunks,).
+
+    Raises:
+        ValueError: When it is not a file of flows; the text has the fix.
+    """
+    wing, declared = next((wing, each) for wing, each in every().items() if each.flows)
+    return cast("Columns", _of(wing, declared.flows)(path))
+
+
+def reports_on(directory: Path) -> Reports | None:
+    """Returns the module that reports on a directory; None if the directory is of no wing."""
+    modules = (
+        cast("Reports", import_module(f"{__name__}.{wing}.{each.reports}"))
+        for wing, each in every().items()
+        if each.reports
+    )
+    return next((module for module in modules if module.is_mine(directory)), None)
+
+
+def study_of(tables: Collection[str]) -> Study | None:
+    """Returns the function that runs a published study whose file has these tables; None for a study of runs."""
+    return next(
+        (
+            cast("Study", _of(wing, place))
+            for wing, each in every().items()
+            for table, place in each.studies.items()
+            if table in tables
+        ),
+        None,
+    )
 
 
 def named(kind: str) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@
 //! Two threads read a file: one decompresses (`input.rs`), one does the rest. A finished flow
 //! becomes a row immediately. Idle flows are found by queues with one entry per flow, not one per
 //! packet. Damage is skipped and reported (`reader.rs`); it never ends the reading.
-//! `python/fullpipe/workload/` writes the columns as Parquet.
+//! `python/fullpipe/wings/fleet/workload/` writes the columns as Parquet.
 
 mod columns;
 mod flow;

@@ -1,0 +1,95 @@
+"""`fullpipe fleet simulate`."""
+
+from typing import Annotated
+
+from fullpipe.commands.declare import Option
+from fullpipe.commands.options import ENGINE, Engine, new_place, seed_option, setting
+from fullpipe.errors import fail, user_errors
+
+
+def command(
+    out: Annotated[
+        str,
+        Option(
+            "--out",
+            "-o",
+            metavar="DIR|URL",
+            parser=new_place,
+            help="Fleet directory or s3://BUCKET/PREFIX to make. An interrupted command resumes there.",
+        ),
+    ],
+    paths: Annotated[
+        int,
+        Option(
+            min=1, max=100_000_000, metavar="N", help="Number of paths to draw from the population."
+        ),
+    ] = 10_000,
+    cc: Annotated[
+        str,
+        Option(metavar="ARM,ARM", help="Algorithms, or arms that the population defines."),
+    ] = "cubic,bbr1,bbr2,bbr3",
+    preset: Annotated[
+        str,
+        Option(
+            metavar="NAME",
+            help="Population of paths: edge-2019, which is built in, or a TOML file.",
+        ),
+    ] = "edge-2019",
+    set_: Annotated[
+        list[str] | None,
+        Option(
+            "--set",
+            metavar="KEY=VALUE",
+            complete=("settings",),
+            help="Override a scenario key on every path, with a value or a range to draw from, like "
+            "'path.rtt={5ms..50ms log}'; repeatable.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int,
+        seed_option("Seed of everything random."),
+    ] = 1,
+    engine: Annotated[
+        Engine,
+        Option(help=ENGINE),
+    ] = Engine.LOCAL,
+    threads: Annotated[
+        int | None,
+        Option(min=1, metavar="N", help="Number of paths at a time (default: one per core)."),
+    ] = None,
+) -> None:
+    """Simulate downloads on many random paths.
+
+    Draws paths from a population of users and simulates a download over each path with each
+    algorithm. `fullpipe fleet compare` reads the result. The same command resumes an interrupted
+    one: finished paths are not repeated.
+
+    Examples:
+        fullpipe fleet simulate --paths 10000 --cc cubic,bbr1,bbr3 --out fleet
+        fullpipe fleet compare fleet
+    """
+    from fullpipe.algorithms.classes import is_imported
+    from fullpipe.algorithms.plugins import is_library
+    from fullpipe.algorithms.policies import is_policy
+    from fullpipe.wings.fleet.population.command import simulate
+    from fullpipe.wings.fleet.population.spec import PopulationSpec, population
+
+    with user_errors():
+        try:
+            text, file = population(preset)
+        except FileNotFoundError as error:
+            fail(f"--preset {error}")
+        arms = [name.strip() for name in cc.split(",") if name.strip()]
+        outside = (is_library, is_imported, is_policy)
+        if others := [name for name in arms if any(known(name) for known in outside)]:
+            fail(
+                f"--cc {others[0]}: fleet simulate runs fullpipe's own algorithms\n"
+                "  fix: draw paths with a sweep: fullpipe sweep cubic mine:Mine --rate '5mbit..50mbit log' --sample 100"
+            )
+        changes = [setting(each) for each in set_ or []]
+        simulate(
+            PopulationSpec(text, file, arms, paths, seed, changes),
+            out,
+            engine=engine.value,
+            threads=threads,
+        )

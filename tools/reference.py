@@ -15,9 +15,9 @@ import click
 
 from fullpipe import _core, commands, explanations
 from fullpipe.commands.listing import Group
-from fullpipe.foreign.formats import COMPRESSIONS, FORMATS
 from fullpipe.path_options import PATH_OPTIONS
 from fullpipe.wings.search.score import holdout, process, race, suite
+from fullpipe.wings.traces.foreign.formats import COMPRESSIONS, FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 import atheris
 from _common import VALUES, folder, fuzz, instrumented, places
 
-with instrumented("fullpipe.foreign"):
-    from fullpipe.foreign import (  # noqa: F401  (instrumented)
+with instrumented("fullpipe.wings.traces.foreign"):
+    from fullpipe.wings.traces.foreign import (  # noqa: F401  (instrumented)
         capture,
         connections,
         flent,
@@ -16,8 +16,8 @@ with instrumented("fullpipe.foreign"):
         qlog,
         ss,
     )
-    from fullpipe.foreign.flow import COLUMNS, Flow, ForeignError, unlike
-    from fullpipe.foreign.kept import table_of
+    from fullpipe.wings.traces.foreign.flow import COLUMNS, Flow, ForeignError, unlike
+    from fullpipe.wings.traces.foreign.kept import table_of
 
 import copy
 import json

@@ -1471,7 +1471,8 @@ class CapturePackets:
     ]:
         """Returns the next packets, at most `most`; none at the end.
 
-        Each has its time in nanoseconds since 1970, and then the values of :class:`fullpipe.foreign.capture.Segment`.
+        Each has its time in nanoseconds since 1970, and then the values of
+        :class:`fullpipe.wings.traces.foreign.capture.Segment`.
         """
 
     def report(self) -> tuple[str | None, int, int, list[str], list[tuple[str, int]]]:

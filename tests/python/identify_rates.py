@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import fullpipe
-from fullpipe.behavior.observed import LacksError
-from fullpipe.behavior.source import of_run, open_trace
-from fullpipe.identify import recipe, train
-from fullpipe.identify.features import features
 from fullpipe.stats.interval import share
+from fullpipe.wings.traces.behavior.observed import LacksError
+from fullpipe.wings.traces.behavior.source import of_run, open_trace
+from fullpipe.wings.traces.identify import recipe, train
+from fullpipe.wings.traces.identify.features import features
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fullpipe.behavior.observed import Observed
-    from fullpipe.identify.classify import Classifier
+    from fullpipe.wings.traces.behavior.observed import Observed
+    from fullpipe.wings.traces.identify.classify import Classifier
 
     Flows = Iterable[tuple[str, Observed]]
 

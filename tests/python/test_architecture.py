@@ -47,11 +47,11 @@ LAYERS = (
     {"run_data"},
     {"view"},
     {"results", "stats"},
-    {"report", "verdicts", "foreign", "gym"},
+    {"report", "verdicts", "gym"},
     {"plots"},
     {"kept", "run"},
-    {"batch", "behavior", "catalogue", "explanations"},
-    {"conformance", "identify"},
+    {"batch", "catalogue", "explanations"},
+    {"conformance"},
     {"sweeps", "checks", "validate", "doctor"},
     {
         "comparison",
@@ -59,6 +59,7 @@ LAYERS = (
         "evaluation",
     },
     {"commands"},
+    {"wings.traces"},
     {"wings.bpf", "wings.fleet"},
     {"wings.real"},
     {"wings.quic", "wings.pages", "wings.search"},
@@ -77,7 +78,6 @@ OF_COMMANDS = {
 }
 # An arrow of these is to move: the two wings that they need are not wings yet.
 TO_MOVE = {
-    ("foreign", "wings.bpf"),
     ("validate", "wings.real"),
 }
 ARROWS = {
@@ -155,7 +155,7 @@ def _package(parts: list[str]) -> str:
 CHOSEN = {
     "commands/new.py": "the algorithms of a first scenario",
     "evaluation/suite.py": "the baselines of a suite that names none",
-    "identify/recipe.py": "the classes of the trained model",
+    "wings/traces/identify/recipe.py": "the classes of the trained model",
     "wings/fleet/study/published.py": "the arms of a published comparison",
     "validate/drawn/draw.py": "the kernel's algorithms that are drawn",
     "wings/fleet/compare/checks.py": "how hosts name BBR's versions",
@@ -163,10 +163,10 @@ CHOSEN = {
     "doctor.py": "the kernel's algorithms worth a word",
     "given.py": "Linux' names",
     # Rules of specifications, each with the algorithms that it is about.
-    "behavior/conditions/declare.py": "rules",
-    "behavior/conditions/growth.py": "rules",
-    "behavior/conditions/loss.py": "rules",
-    "behavior/conditions/window.py": "rules",
+    "wings/traces/behavior/conditions/declare.py": "rules",
+    "wings/traces/behavior/conditions/growth.py": "rules",
+    "wings/traces/behavior/conditions/loss.py": "rules",
+    "wings/traces/behavior/conditions/window.py": "rules",
 }
 
 

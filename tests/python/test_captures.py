@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import fullpipe
 from fullpipe.commands import app
 from fullpipe.errors import UNEVALUATED
-from fullpipe.foreign.scoreboard import Ranges, Scoreboard
+from fullpipe.wings.traces.foreign.scoreboard import Ranges, Scoreboard
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import served
-from fullpipe.foreign.formats import COMPRESSIONS, FORMATS, HEAD, recognized
+from fullpipe.wings.traces.foreign.formats import COMPRESSIONS, FORMATS, HEAD, recognized
 from test_capture_connections import DATE, _transfer
 from test_capture_headers import _enhanced, _pcap, _pcapng
 from test_fleet_ingest import zstd

@@ -11,12 +11,12 @@ from click.testing import CliRunner
 
 import fullpipe
 import served
-from fullpipe.behavior.observed import LacksError, Observed
-from fullpipe.behavior.source import of_run
 from fullpipe.commands import app
-from fullpipe.identify import recipe
-from fullpipe.identify import train as training
-from fullpipe.identify.features import FEATURES, features
+from fullpipe.wings.traces.behavior.observed import LacksError, Observed
+from fullpipe.wings.traces.behavior.source import of_run
+from fullpipe.wings.traces.identify import recipe
+from fullpipe.wings.traces.identify import train as training
+from fullpipe.wings.traces.identify.features import FEATURES, features
 
 if TYPE_CHECKING:
     import subprocess
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed; `make setup-all` installs it")
-from fullpipe.identify.classify import UNKNOWN, Classifier
+from fullpipe.wings.traces.identify.classify import UNKNOWN, Classifier
 
 KNOWN = ("newreno", "cubic", "bbr1")
 

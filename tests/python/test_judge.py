@@ -12,21 +12,21 @@ import pytest
 import depth
 import fullpipe
 import served
-from fullpipe.behavior.conditions import CONDITIONS, of_algorithm
-from fullpipe.behavior.conditions.loss import loss_rate
-from fullpipe.behavior.judge import judge
-from fullpipe.behavior.model import Model
-from fullpipe.behavior.observed import Observed
-from fullpipe.behavior.rules import Rules
-from fullpipe.behavior.source import of_run, open_trace
 from fullpipe.errors import UNEVALUATED
 from fullpipe.verdicts.judged import Verdict
+from fullpipe.wings.traces.behavior.conditions import CONDITIONS, of_algorithm
+from fullpipe.wings.traces.behavior.conditions.loss import loss_rate
+from fullpipe.wings.traces.behavior.judge import judge
+from fullpipe.wings.traces.behavior.model import Model
+from fullpipe.wings.traces.behavior.observed import Observed
+from fullpipe.wings.traces.behavior.rules import Rules
+from fullpipe.wings.traces.behavior.source import of_run, open_trace
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
 
-    from fullpipe.behavior.judge import Found
+    from fullpipe.wings.traces.behavior.judge import Found
 
 JUDGED = sorted({name for each in CONDITIONS for name in each.sections})
 DRAWS = 6

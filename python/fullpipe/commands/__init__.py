@@ -25,7 +25,6 @@ COMMANDS = {
     },
     "Results": {
         "report": "Make a report of results: summary, tables and charts.",
-        "trace": "Import measurements as runs, and export traces.",
     },
     "Verdicts": {
         "check": "Test scenarios against their `expect` conditions.",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe import _core
 from fullpipe.errors import UserError
+from fullpipe.wings.traces.foreign.kernel import stem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +24,6 @@ ENDING = ".bpf.o"
 SECONDS = {"s": 1.0, "ms": 1e-3}
 """Seconds of the units of parameters that are times."""
 _AVAILABLE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
-PREFIX = "fp_"
-"""The beginning of the algorithms' names in the kernel."""
 
 
 class KernelError(UserError):
@@ -98,11 +97,6 @@ def of(errors: str, code: int) -> KernelError:
 def outdated(why: str) -> KernelError:
     """Returns the error for a program of another version."""
     return KernelError(f"the program {PROGRAM} has a different version: {why}\n  fix: make kernel")
-
-
-def stem(algorithm: str) -> str:
-    """Returns the name of an algorithm's files: `ledbatpp` of `ledbat++`."""
-    return algorithm.replace("+", "p")
 
 
 @cache

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from fullpipe import _core
 from fullpipe.errors import refusal
-from fullpipe.foreign import formats
 from fullpipe.wings.fleet.store import is_name
+from fullpipe.wings.traces.foreign import formats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe import _core
-from fullpipe.foreign.formats import HEAD, SEPARATORS
 from fullpipe.wings.fleet.workload.flows import FlowsError
 from fullpipe.wings.fleet.workload.text import MOST_BYTES, Source, first_line, shaped, time_of
+from fullpipe.wings.traces.foreign.formats import HEAD, SEPARATORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe._core import __version__
 from fullpipe.batch.checkpoint import Checkpoint, directory
-from fullpipe.foreign import formats
 from fullpipe.results.sums import is_whole
 from fullpipe.wings.fleet.workload.flows import KEY, FlowsError
+from fullpipe.wings.traces.foreign import formats
 
 if TYPE_CHECKING:
     import os

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe import _core
-from fullpipe.foreign import formats
 from fullpipe.wings.fleet.workload import csv_file, zeek
 from fullpipe.wings.fleet.workload.flows import schema
 from fullpipe.wings.fleet.workload.text import Source, first_line
+from fullpipe.wings.traces.foreign import formats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe import _core
-from fullpipe.foreign.formats import HEAD
 from fullpipe.wings.fleet.workload.flows import FlowsError
 from fullpipe.wings.fleet.workload.text import (
     MOST_BYTES,
@@ -20,6 +19,7 @@ from fullpipe.wings.fleet.workload.text import (
     shaped,
     time_of,
 )
+from fullpipe.wings.traces.foreign.formats import HEAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

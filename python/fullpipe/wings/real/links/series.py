@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe._core import ScenarioError
-from fullpipe.foreign.capture import segments
-from fullpipe.foreign.connections import connections
-from fullpipe.foreign.kept import save
 from fullpipe.results import disk
 from fullpipe.results.total import Total
 from fullpipe.run import unjudged
+from fullpipe.wings.traces.foreign.capture import segments
+from fullpipe.wings.traces.foreign.connections import connections
+from fullpipe.wings.traces.foreign.kept import save
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from fullpipe._core import Scenario
-    from fullpipe.foreign.flow import Flow
+    from fullpipe.wings.traces.foreign.flow import Flow
 
 STEP_S = 0.1
 """The time between samples of a flow, seconds."""

@@ -48,7 +48,7 @@ def command(
         fullpipe report results/live
         fullpipe kernel trace bbr3 > rows.jsonl
     """
-    from fullpipe.foreign import recorded
+    from fullpipe.wings.bpf import recorded
     from fullpipe.wings.bpf.program import named
 
     with user_errors():

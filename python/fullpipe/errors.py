@@ -5,6 +5,7 @@ The exit code is 2 for an error that the user can fix, 3 if a condition was not 
 
 from __future__ import annotations
 
+import _thread
 import errno
 import math
 import os
@@ -149,6 +150,8 @@ def ending() -> Iterator[None]:
         yield
     except SystemExit as end:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if isinstance(end, Stopped):
+            end.answered = True
         code = end.code if isinstance(end.code, int) else 2 if end.code else 0
         if Exit.told is not None:
             os.write(Exit.told, bytes([code & 0xFF]))
@@ -162,9 +165,27 @@ def ending() -> Iterator[None]:
 
 
 class Stopped(SystemExit):
-    """A signal ended the command. No `except Exception` catches it, and every context cleans up."""
+    """A signal ended the command. No `except Exception` catches it, and every context cleans up.
+
+    Python raises it between any two steps, so also where a library drops all errors, as some do while they are
+    imported. Then the signal comes again.
+    """
 
     code: int
+    answered = False
+    """Whether the command ends by it."""
+
+    def __del__(self) -> None:
+        if not self.answered and Exit.of_command:
+            # Not here: an error of this method is dropped, too.
+            _thread.start_new_thread(_again, (self.code - 128,))
+
+
+def _again(number: int) -> None:
+    time.sleep(_ONCE_S)
+    if Exit.of_command:
+        Exit.stopped = 0, -math.inf
+        os.kill(os.getpid(), number)
 
 
 def fail(problem: object) -> NoReturn:
@@ -225,6 +246,8 @@ def stoppable(
     try:
         yield
     except (KeyboardInterrupt, Stopped) as stop:
+        if isinstance(stop, Stopped):
+            stop.answered = True
         with suppress(OSError):  # SIGHUP: the terminal is gone
             print(
                 f"interrupted {where()}; {kept if isinstance(kept, str) else kept()}",

@@ -440,6 +440,26 @@ def test_ctrl_c_before_the_command_is_imported_is_a_line(start: str, tmp_path: P
             assert len(said.splitlines()) == 1
 
 
+def test_a_signal_that_a_library_drops_comes_again(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(
+        "import os, signal, time\n"
+        "from fullpipe.errors import ending, heed_signals, stoppable\n"
+        "with ending():\n"
+        "    heed_signals()\n"
+        "    try:\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        time.sleep(60)\n"
+        "    except BaseException:\n"
+        "        pass\n"
+        "    with stoppable(lambda: 'here'):\n"
+        "        time.sleep(60)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=30
+    )
+    assert (done.returncode, done.stderr) == (143, "interrupted here; nothing kept\n")
+
+
 def test_an_import_of_the_package_leaves_the_signals_alone(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(
         "import signal, fullpipe\nassert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"

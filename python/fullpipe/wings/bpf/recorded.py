@@ -50,6 +50,7 @@ def record(name: str | None, port: int | None, seconds: float | None, out: Path)
         except KeyboardInterrupt:
             code = 128 + signal.SIGINT
         except Stopped as stop:
+            stop.answered = True
             code = stop.code
         rows.seek(0)
         reader = Reader()

@@ -263,7 +263,7 @@ GYM = {
 """The names of `fullpipe.gym`."""
 
 GYM_SOURCES = tuple(
-    f"gym/{name}.py" for name in ("declaration", "env", "vector", "parallel", "policy")
+    f"wings/search/gym/{name}.py" for name in ("declaration", "env", "vector", "parallel", "policy")
 )
 
 

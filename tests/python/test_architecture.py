@@ -47,7 +47,7 @@ LAYERS = (
     {"run_data"},
     {"view"},
     {"results", "stats"},
-    {"report", "verdicts", "gym"},
+    {"report", "verdicts"},
     {"plots"},
     {"kept", "run"},
     {"batch", "catalogue", "explanations"},
@@ -63,7 +63,12 @@ LAYERS = (
     {"wings.bpf", "wings.fleet"},
     {"wings.real"},
     {"wings.quic", "wings.pages", "wings.search"},
-    {"__init__", "fleet", "workload"},  # the modules of users' programs, which nothing imports
+    {
+        "__init__",
+        "fleet",
+        "gym",
+        "workload",
+    },  # the modules of users' programs, which nothing imports
     {"__main__"},
 )
 # Packages of one command each. They share the layers below them, such as batch and verdicts, and do not

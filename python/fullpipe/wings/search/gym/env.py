@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fullpipe.errors import refusal
-from fullpipe.gym.declaration import AGENT, INFO, RATE, Declaration
+from fullpipe.wings.search.gym.declaration import AGENT, INFO, RATE, Declaration
 
 
 class Env(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pettingzoo import ParallelEnv as Base
 
-from fullpipe.gym.declaration import INFO, RATE, Declaration
+from fullpipe.wings.search.gym.declaration import INFO, RATE, Declaration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from fullpipe.gym.declaration import Declaration
+    from fullpipe.wings.search.gym.declaration import Declaration
 
 
 class Layer(NamedTuple):

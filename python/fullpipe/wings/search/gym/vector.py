@@ -10,8 +10,8 @@ from gymnasium.vector import VectorEnv as Base
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from fullpipe.gym.declaration import INFO, RATE, Declaration, cores
-from fullpipe.gym.env import check_one_agent
+from fullpipe.wings.search.gym.declaration import INFO, RATE, Declaration, cores
+from fullpipe.wings.search.gym.env import check_one_agent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,7 +19,7 @@ try:
     import gymnasium
     from gymnasium.envs.registration import register
 
-    from fullpipe.gym.declaration import (
+    from fullpipe.wings.search.gym.declaration import (
         AURORA,
         RATE,
         WINDOW,
@@ -28,10 +28,10 @@ try:
         Feature,
         features,
     )
-    from fullpipe.gym.env import Env
-    from fullpipe.gym.parallel import ParallelEnv
-    from fullpipe.gym.policy import Layer, save_policy
-    from fullpipe.gym.vector import VectorEnv
+    from fullpipe.wings.search.gym.env import Env
+    from fullpipe.wings.search.gym.parallel import ParallelEnv
+    from fullpipe.wings.search.gym.policy import Layer, save_policy
+    from fullpipe.wings.search.gym.vector import VectorEnv
 except ModuleNotFoundError as _error:
     if _error.name not in ("gymnasium", "pettingzoo"):
         raise
@@ -63,7 +63,7 @@ for _name, _declaration in IDS.items():
     if _name not in gymnasium.registry:
         register(
             id=_name,
-            entry_point="fullpipe.gym.env:Env",
-            vector_entry_point="fullpipe.gym.vector:VectorEnv",
+            entry_point="fullpipe.wings.search.gym.env:Env",
+            vector_entry_point="fullpipe.wings.search.gym.vector:VectorEnv",
             kwargs={"declaration": _declaration},
         )

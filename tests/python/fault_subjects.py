@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matplotlib.figure import Figure
 
-from fullpipe import _core, conformance
+from fullpipe import _core
 from fullpipe.batch import executor
+from fullpipe.evaluation import conformance
 from fullpipe.results import kept, read_parquet, sums
 from fullpipe.results.load import load
 from fullpipe.sweeps import execute as sweeps

@@ -38,7 +38,7 @@ IMPORTED = [
     "fullpipe.report.write",
     "fullpipe.reproduce.command",
     "fullpipe.sweeps.command",
-    "fullpipe.validate.command",
+    "fullpipe.wings.real.validate.command",
     "fullpipe.wings.fleet.workload.reading",
 ]
 _CONTEXT = multiprocessing.get_context("forkserver")

@@ -14,10 +14,11 @@ import needs
 from depth import DEEP
 from fullpipe.errors import RunnerError
 from fullpipe.runners.sim import RUNNER as SIMULATOR
-from fullpipe.validate.drawn import acks as windows
-from fullpipe.validate.drawn import command, factors, words
-from fullpipe.validate.drawn.acks import aligned
-from fullpipe.validate.drawn.draw import (
+from fullpipe.wings.real.runners import _uml_boot, uml
+from fullpipe.wings.real.validate.drawn import acks as windows
+from fullpipe.wings.real.validate.drawn import command, factors, words
+from fullpipe.wings.real.validate.drawn.acks import aligned
+from fullpipe.wings.real.validate.drawn.draw import (
     LEAST_SEEDS,
     PACKETS,
     QUEUES,
@@ -28,10 +29,9 @@ from fullpipe.validate.drawn.draw import (
     draw,
     draw_for_acks,
 )
-from fullpipe.validate.drawn.judge import Compared, Difference, compare
-from fullpipe.validate.drawn.runs import KeptFlow, on_simulator
-from fullpipe.validate.drawn.store import Store
-from fullpipe.wings.real.runners import _uml_boot, uml
+from fullpipe.wings.real.validate.drawn.judge import Compared, Difference, compare
+from fullpipe.wings.real.validate.drawn.runs import KeptFlow, on_simulator
+from fullpipe.wings.real.validate.drawn.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path

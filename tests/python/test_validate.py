@@ -15,19 +15,19 @@ import fullpipe
 import needs
 from fullpipe.errors import RunnerError
 from fullpipe.runners.sim import RUNNER as SIMULATOR
-from fullpipe.validate import cells, recorded, show
-from fullpipe.validate.command import ENOUGH, met, outcomes_of, validate
-from fullpipe.validate.judge import judge
-from fullpipe.validate.traces import save_traces
 from fullpipe.verdicts.judged import Tolerance, Verdict
 from fullpipe.verdicts.reader import PublishedError
 from fullpipe.wings.real.runners import _uml_boot
+from fullpipe.wings.real.validate import cells, recorded, show
+from fullpipe.wings.real.validate.command import ENOUGH, met, outcomes_of, validate
+from fullpipe.wings.real.validate.judge import judge
+from fullpipe.wings.real.validate.traces import save_traces
 
 if TYPE_CHECKING:
     from conftest import Fullpipe
     from fullpipe.runners import Progress, Result
-    from fullpipe.validate.judge import CellOutcome
-    from fullpipe.validate.recorded import RecordedFlow
+    from fullpipe.wings.real.validate.judge import CellOutcome
+    from fullpipe.wings.real.validate.recorded import RecordedFlow
 
 PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "validation.md"
 

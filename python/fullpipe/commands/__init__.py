@@ -29,7 +29,6 @@ COMMANDS = {
     "Verdicts": {
         "check": "Test scenarios against their `expect` conditions.",
         "evaluate": "Judge an algorithm or a queue by a suite of criteria.",
-        "validate": "Compare the simulator with Linux's TCP.",
         "reproduce": "Rerun a published study and compare the results.",
     },
     "Hosts and files": {

@@ -165,7 +165,7 @@ def command(
 def _draft(
     algorithm: str, params: dict[str, str], seed: int, out: Path | None, *, as_json: bool
 ) -> set[str]:
-    from fullpipe.conformance import RefusedError, conformance
+    from fullpipe.evaluation.conformance import RefusedError, conformance
 
     try:
         cases = conformance(algorithm, params=params, seed=seed, out=out, as_json=as_json)

@@ -26,7 +26,7 @@ PACKAGED = ("rfc9743", "aqm", "prudentia", "stack")
 BASELINES = ("newreno", "cubic", "bbr3")
 """The algorithms next to the tested one, if the suite names none."""
 DRAFT = "bbr-draft"
-"""The test cases of the BBR draft, which are no criteria of this form: :mod:`fullpipe.conformance` has them."""
+"""The test cases of the BBR draft, which are no criteria of this form: :mod:`.conformance` has them."""
 VARIATION = "rate_variation"
 """The metric that is computed from a run over time: coefficient of variation of the goodput in seconds."""
 _PLACES = {"algorithm": (HERE, f'cc = "{HERE}"'), "queue": (QUEUE_HERE, f'queue = "{QUEUE_HERE}"')}

@@ -72,7 +72,7 @@ class CellRecord(TypedDict):
 
 
 class ConditionRecord(TypedDict):
-    """A judged condition in `table.json`, see :class:`fullpipe.conformance.ConditionRecord`."""
+    """A judged condition in `table.json`, see :class:`fullpipe.evaluation.conformance.ConditionRecord`."""
 
     case: str
     condition: str

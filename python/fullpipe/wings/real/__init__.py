@@ -8,7 +8,8 @@ WING = Wing(
         "Experiments": {
             "link": "Run any program behind an emulated network path.",
             "test": "Measure latency under load by a canned test, as RRUL.",
-        }
+        },
+        "Verdicts": {"validate": "Compare the simulator with Linux's TCP."},
     },
     facts={"extra UML kernel": "runners.uml:told"},
 )

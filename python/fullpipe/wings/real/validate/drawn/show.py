@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fullpipe import terminal
-from fullpipe.validate.drawn import factors, words
 from fullpipe.verdicts.show import wrapped
+from fullpipe.wings.real.validate.drawn import factors, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from fullpipe.validate.drawn.command import Outcome
+    from fullpipe.wings.real.validate.drawn.command import Outcome
 
 _WIDTHS = (17, 14, 9, 7, 11, 11, 11)
 _SHOWN = 8

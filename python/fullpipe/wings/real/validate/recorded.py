@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, TypedDict
 
 from fullpipe.results import disk
 from fullpipe.results.kept import read_json
-from fullpipe.validate.cells import FILE
-from fullpipe.validate.quantities import FlowNumbers
 from fullpipe.verdicts.reader import PublishedError
+from fullpipe.wings.real.validate.cells import FILE
+from fullpipe.wings.real.validate.quantities import FlowNumbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from fullpipe.metrics import Metrics
-    from fullpipe.validate.cells import Cell
+    from fullpipe.wings.real.validate.cells import Cell
 
 RESULTS = FILE.with_name("linux.json")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fullpipe.verdicts.reader import Json, Table
 
-FILE = Path(__file__).resolve().parents[3] / "tests" / "oracle" / "cells.toml"
+FILE = Path(__file__).resolve().parents[5] / "tests" / "oracle" / "cells.toml"
 
 _PATH = ("rate", "rtt", "buffer", "queue", "loss")
 _CELL = ("name", "flows", *_PATH, "duration", "live")

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.validate.quantities import by_algorithm, mean_of, retransmits_of, share
 from fullpipe.verdicts.judged import Tolerance
+from fullpipe.wings.real.validate.quantities import by_algorithm, mean_of, retransmits_of, share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from fullpipe.validate.drawn.draw import Drawn
-    from fullpipe.validate.drawn.runs import KeptFlow
+    from fullpipe.wings.real.validate.drawn.draw import Drawn
+    from fullpipe.wings.real.validate.drawn.runs import KeptFlow
 
     Repeat = Sequence[KeptFlow]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.validate.drawn.draw import ALGORITHMS, QUEUES
+from fullpipe.wings.real.validate.drawn.draw import ALGORITHMS, QUEUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fullpipe.validate.drawn.draw import Drawn
-    from fullpipe.validate.drawn.judge import Compared
+    from fullpipe.wings.real.validate.drawn.draw import Drawn
+    from fullpipe.wings.real.validate.drawn.judge import Compared
 
 _LEAST_LEAF = 8
 _DEPTH = 3

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fullpipe.runners import Runner
-    from fullpipe.validate.judge import CellOutcome
     from fullpipe.verdicts.estimate import Estimate
     from fullpipe.verdicts.judged import Judged
+    from fullpipe.wings.real.validate.judge import CellOutcome
 
 _COLUMNS = {"goodput": 10, "RTT": 10, "queue p95": 11, "resent": 11}
 _NAME = 30

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from fullpipe.validate.drawn.draw import Drawn
-    from fullpipe.validate.drawn.runs import KeptFlow
+    from fullpipe.wings.real.validate.drawn.draw import Drawn
+    from fullpipe.wings.real.validate.drawn.runs import KeptFlow
 
 _ABOUT, _LINUX, _SCENARIOS, _ACKS = "random.json", "linux.jsonl", "scenarios", "acks"
 _FORMAT = 1

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fullpipe.runners import Progress
-    from fullpipe.validate.drawn.draw import Drawn
+    from fullpipe.wings.real.validate.drawn.draw import Drawn
 
     Column = NDArray[np.float64]
 

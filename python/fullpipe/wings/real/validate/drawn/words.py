@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.validate.drawn.judge import METRICS
+from fullpipe.wings.real.validate.drawn.judge import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fullpipe.validate.drawn.acks import AckComparison
-    from fullpipe.validate.drawn.command import Outcome
-    from fullpipe.validate.drawn.factors import Split
-    from fullpipe.validate.drawn.judge import Compared, Difference
+    from fullpipe.wings.real.validate.drawn.acks import AckComparison
+    from fullpipe.wings.real.validate.drawn.command import Outcome
+    from fullpipe.wings.real.validate.drawn.factors import Split
+    from fullpipe.wings.real.validate.drawn.judge import Compared, Difference
 
 WORST = 10
 """Number of worst scenarios to list."""

@@ -101,8 +101,8 @@ def command(
         fullpipe validate --on kernel
         fullpipe validate --random 200 --seed 1 --out results/random
     """
-    from fullpipe.validate.command import validate
     from fullpipe.verdicts.reader import PublishedError
+    from fullpipe.wings.real.validate.command import validate
 
     if random is None:
         _refuse({"--seed": seed, "--hours": hours, "--acks": acks}, "needs --random")
@@ -140,7 +140,7 @@ def _random(
     as_json: bool,
 ) -> None:
     """Compares drawn scenarios; exit code 1 if fewer than 95 % are within tolerance."""
-    from fullpipe.validate.drawn.command import validate_random
+    from fullpipe.wings.real.validate.drawn.command import validate_random
 
     if on != "sim":
         fail(f"--on {on}: --random compares sim with uml\n  fix: omit --on")

@@ -6,15 +6,15 @@ import json
 from typing import TYPE_CHECKING
 
 from fullpipe.runners.sim import RUNNER as SIMULATOR
-from fullpipe.validate.quantities import FlowNumbers
 from fullpipe.wings.real.runners import uml
+from fullpipe.wings.real.validate.quantities import FlowNumbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fullpipe.metrics import Metrics
     from fullpipe.runners import Progress
-    from fullpipe.validate.drawn.draw import Drawn
+    from fullpipe.wings.real.validate.drawn.draw import Drawn
 
 
 class KeptFlow(FlowNumbers):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe.runners import Runner
-    from fullpipe.validate.cells import Cell
+    from fullpipe.wings.real.validate.cells import Cell
 
 
 _BOTH = (SIMULATOR, "uml")

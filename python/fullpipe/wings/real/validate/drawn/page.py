@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.validate.drawn import factors, words
-from fullpipe.validate.drawn.draw import PACKETS, PRIOR, ROUND_TRIPS
-from fullpipe.validate.drawn.judge import LEVEL
 from fullpipe.verdicts.show import row
+from fullpipe.wings.real.validate.drawn import factors, words
+from fullpipe.wings.real.validate.drawn.draw import PACKETS, PRIOR, ROUND_TRIPS
+from fullpipe.wings.real.validate.drawn.judge import LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fullpipe.validate.drawn.command import Outcome
+    from fullpipe.wings.real.validate.drawn.command import Outcome
 
 
 def page(outcome: Outcome) -> Iterator[str]:

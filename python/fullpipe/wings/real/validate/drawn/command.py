@@ -17,22 +17,22 @@ from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.results import disk
 from fullpipe.runners import runner
-from fullpipe.validate.drawn import acks as windows
-from fullpipe.validate.drawn.draw import Drawn, draw, draw_for_acks
-from fullpipe.validate.drawn.judge import Compared, compare
-from fullpipe.validate.drawn.page import page
-from fullpipe.validate.drawn.runs import on_kernel, on_simulator
-from fullpipe.validate.drawn.show import show
-from fullpipe.validate.drawn.store import Store
 from fullpipe.wings.real.runners import uml
+from fullpipe.wings.real.validate.drawn import acks as windows
+from fullpipe.wings.real.validate.drawn.draw import Drawn, draw, draw_for_acks
+from fullpipe.wings.real.validate.drawn.judge import Compared, compare
+from fullpipe.wings.real.validate.drawn.page import page
+from fullpipe.wings.real.validate.drawn.runs import on_kernel, on_simulator
+from fullpipe.wings.real.validate.drawn.show import show
+from fullpipe.wings.real.validate.drawn.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from fullpipe.runners import Progress
-    from fullpipe.validate.drawn.acks import AckComparison
-    from fullpipe.validate.drawn.draw import Impossible
+    from fullpipe.wings.real.validate.drawn.acks import AckComparison
+    from fullpipe.wings.real.validate.drawn.draw import Impossible
 
 ENOUGH = 0.95
 """Share of the scenarios that must be within tolerance."""

@@ -21,11 +21,11 @@ from fullpipe.progress import counting
 from fullpipe.results import disk, fresh_file
 from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER as SIMULATOR
-from fullpipe.validate import cells as read_cells
-from fullpipe.validate import recorded, show
-from fullpipe.validate.judge import judge, skipped
-from fullpipe.validate.traces import save_traces
 from fullpipe.verdicts.judged import Verdict, records
+from fullpipe.wings.real.validate import cells as read_cells
+from fullpipe.wings.real.validate import recorded, show
+from fullpipe.wings.real.validate.judge import judge, skipped
+from fullpipe.wings.real.validate.traces import save_traces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from fullpipe.run import Run
     from fullpipe.runners import Progress, Runner
-    from fullpipe.validate.cells import Cell, Cells
-    from fullpipe.validate.judge import CellOutcome
-    from fullpipe.validate.recorded import RecordedFlow
+    from fullpipe.wings.real.validate.cells import Cell, Cells
+    from fullpipe.wings.real.validate.judge import CellOutcome
+    from fullpipe.wings.real.validate.recorded import RecordedFlow
 
 _SEEDS = 10
 

@@ -6,16 +6,16 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.validate.quantities import by_algorithm, mean_of, retransmits_of, share
 from fullpipe.verdicts.estimate import Estimate, estimate
 from fullpipe.verdicts.judged import Judged, Verdict, held
+from fullpipe.wings.real.validate.quantities import by_algorithm, mean_of, retransmits_of, share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from fullpipe.validate.cells import Cell
-    from fullpipe.validate.quantities import Repeat
     from fullpipe.verdicts.judged import Tolerance
+    from fullpipe.wings.real.validate.cells import Cell
+    from fullpipe.wings.real.validate.quantities import Repeat
 
 _MBIT = 1e6
 _MS = 1e3

@@ -301,7 +301,7 @@ def draw(seed: int, count: int) -> int:
     """Strings of each kind in turn, so that the many comments don't crowd out the help."""
     kinds: dict[str, list[Prose]] = {"page": [], "doc": [], "comment": [], "string": []}
     for path in files([]):
-        if not re.match(r"tests/|crates/[^/]+/tests/", path):
+        if not re.match(r"tests/|crates/(wings/)?[^/]+/tests/", path):
             for piece in read(path):
                 if not piece.text.startswith("|---"):
                     kinds[piece.kind].append(piece)

@@ -28,7 +28,7 @@
 //!
 //! TCP (`crates/tcp/src/sender/ack.rs`) never calls `on_path`, because it does not detect a path
 //! change, and never reports `Persistent`, a rule that only QUIC has (RFC 9002 §7.6). QUIC
-//! (`crates/quic/src/congestion_driver.rs`) does both. TCP calls `on_end` when the last data is
+//! (`crates/wings/quic/src/congestion_driver.rs`) does both. TCP calls `on_end` when the last data is
 //! acknowledged, QUIC when the peer, which has received it, closes the connection.
 //!
 //! # Dispatch

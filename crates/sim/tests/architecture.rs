@@ -190,6 +190,14 @@ fn crates_depend_only_along_the_arrows() {
         .iter()
         .map(|(name, on)| (*name, on.iter().copied().collect()))
         .collect();
+    let is_wing =
+        |package: &serde_json::Value| text(&package["manifest_path"]).contains("/crates/wings/");
+    let wings: BTreeSet<&str> = list(&metadata["packages"])
+        .iter()
+        .filter(|package| is_wing(package))
+        .filter_map(|package| ours(text(&package["name"])))
+        .collect();
+    assert!(wings.contains("testbed"));
     let mut seen = BTreeSet::new();
     for package in list(&metadata["packages"]) {
         let Some(name) = ours(text(&package["name"])) else {
@@ -198,8 +206,15 @@ fn crates_depend_only_along_the_arrows() {
         let may = allowed
             .get(name)
             .unwrap_or_else(|| panic!("crates/{name} is missing from ARCHITECTURE.md's arrows"));
+        let of_core = text(&package["manifest_path"]).contains("/crates/")
+            && !is_wing(package)
+            && name != "python";
         for dependency in list(&package["dependencies"]) {
             if let Some(on) = ours(text(&dependency["name"])) {
+                assert!(
+                    !(of_core && wings.contains(on)) || dependency["kind"] == "dev",
+                    "{name} is of the core, and must not depend on the wing {on}"
+                );
                 let only_tests = IN_TESTS
                     .iter()
                     .any(|(of, list)| *of == name && list.contains(&on));

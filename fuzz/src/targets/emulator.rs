@@ -1,7 +1,7 @@
 //! The emulator under packets of any shape, behind each queue and each impairment: every packet is
 //! delivered, dropped or in transit; times do not go back; a FIFO path keeps the order.
 
-#[path = "../../../crates/testbed/src/packet.rs"]
+#[path = "../../../crates/wings/testbed/src/packet.rs"]
 #[allow(
     dead_code,
     unreachable_pub,

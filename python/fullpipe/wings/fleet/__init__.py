@@ -2,7 +2,7 @@
 
 `schema.py` declares the tables, `derive.py` computes derived columns, and `store.py` writes and
 opens a directory, whatever fills it. `sources.py` finds files and their hosts. `ingest.py` reads
-hosts in parallel; for each, one thread decompresses (`crates/ingest/src/input.rs`), one parses and
+hosts in parallel; for each, one thread decompresses (`crates/wings/ingest/src/input.rs`), one parses and
 joins, and one writes the previous batch. A host's file in `.progress` is its commit, written after
 the rows before it. When reading resumes, rows after the last commit are removed.
 

@@ -1,6 +1,6 @@
 """Workloads: flows from captures and logs, their statistics, and distributions fitted to them.
 
-`extract.py` writes the columns of `crates/ingest` as Parquet, part by part, and merges the parts
+`extract.py` writes the columns of `crates/wings/ingest` as Parquet, part by part, and merges the parts
 when the metadata of the file is known.
 """
 

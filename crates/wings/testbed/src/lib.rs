@@ -8,7 +8,7 @@
 //! [`Sandbox`] creates processes that leave nothing behind. [`Bed`] creates two network namespaces
 //! in them, with a TUN device each (`device.rs`), whose super-packets `offload.rs` splits and
 //! `burst.rs` creates. The [`Forwarder`] is one thread between these; it
-//! drives `crates/emulator` by a clock. A packet's arrival is the time at which it was read. All
+//! drives `crates/wings/emulator` by a clock. A packet's arrival is the time at which it was read. All
 //! due times follow from arrivals alone, so a test can judge a real run by virtual time. A [`Tap`]
 //! sees each packet; `link.rs` counts and captures packets with it (`pcapng.rs`). [`check_pace`]
 //! measures the CPU cost of a packet on this machine before anything runs. `confine/` keeps

@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn algorithms_with_a_bpf_version_are_those_of_the_folder() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bpf");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../bpf");
         let mut files: Vec<String> = std::fs::read_dir(folder)
             .expect("the folder")
             .filter_map(|file| file.ok()?.file_name().into_string().ok())

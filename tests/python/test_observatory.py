@@ -200,7 +200,7 @@ def test_only_a_real_change_is_colored(seen: dict[str, Any]) -> None:
     [
         (("--cc", "cubik"), "--cc cubik: no such name\n  fix: write some of "),
         (("--family", "nothing"), "--family nothing: no such name\n  fix: write some of alone, "),
-        (("--repeat", "0"), "--repeat 0: no run\n  fix: "),
+        (("--repeat", "0"), "--repeat 0: too small\n  fix: "),
         (("--against", "nowhere"), "--against nowhere: no values-….parquet is there\n  fix: "),
     ],
 )

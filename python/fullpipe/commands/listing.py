@@ -16,7 +16,7 @@ Map = Mapping[str, Mapping[str, str]]
 
 _COMPLETE = "_FULLPIPE_COMPLETE"
 """The environment variable by which a shell asks click for completions."""
-SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH}
+SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH}
 
 
 class Group(click.Group):
@@ -130,16 +130,22 @@ class Program(Group):
 
             shells.register()
         more = {**more, "standalone_mode": False, "prog_name": "fullpipe"}
-        try:
-            code = super().main(*args, **more)
-        except click.exceptions.NoArgsIsHelpError as error:
-            print(error.ctx.get_help() if error.ctx else "")
-            sys.exit(2)
-        except click.UsageError as error:
-            from fullpipe.commands.mistakes import told
+        called = super().main
+        exited(lambda: called(*args, **more))
 
-            print(f"error: {told(error)}", file=sys.stderr)
-            sys.exit(2)
-        except click.Abort:
-            sys.exit(1)
-        sys.exit(code if isinstance(code, int) else 0)
+
+def exited(command: Callable[[], object]) -> NoReturn:
+    """Runs a command of click, prints errors in the project's form, and ends the process with the exit code."""
+    try:
+        code = command()
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.ctx.get_help() if error.ctx else "")
+        sys.exit(2)
+    except click.UsageError as error:
+        from fullpipe.commands.mistakes import told
+
+        print(f"error: {told(error)}", file=sys.stderr)
+        sys.exit(2)
+    except click.Abort:
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,14 +1,15 @@
 """`python -m fullpipe.wings.search.observatory DIR`: executes the missing runs, and writes the site into DIR/site."""
 
-from __future__ import annotations
-
-import argparse
 import sys
 import time
 from pathlib import Path
+from typing import Annotated
 
 from fullpipe.batch import kept_in
 from fullpipe.batch.store import alone
+from fullpipe.commands.declare import Argument, Option, command_of
+from fullpipe.commands.listing import SETTINGS, exited
+from fullpipe.commands.options import THREADS
 from fullpipe.errors import (
     ending,
     fail,
@@ -23,48 +24,57 @@ from fullpipe.results import disk, parents, read_parquet
 from fullpipe.wings.search.observatory import measure, plan, site
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Makes the observatory that the arguments ask for."""
-    parser = argparse.ArgumentParser(
-        prog="python -m fullpipe.wings.search.observatory", description=__doc__, allow_abbrev=False
-    )
-    parser.add_argument("out", type=Path, metavar="DIR", help="directory of the runs and the site")
-    parser.add_argument(
-        "--small", action="store_true", help="first and last value of each axis, three seeds"
-    )
-    parser.add_argument("--cc", metavar="NAMES", help="algorithms (default: all built-in ones)")
-    parser.add_argument("--family", metavar="NAMES", help="families (default: all)")
-    parser.add_argument("--repeat", type=int, metavar="N", help="seeds of each cell")
-    parser.add_argument("--threads", type=int, metavar="N", help="runs at a time")
-    parser.add_argument(
-        "--against", type=Path, metavar="DIR", help="compare with this earlier observatory"
-    )
-    asked = parser.parse_args(arguments)
-    if asked.repeat is not None and asked.repeat < 1:
-        fail(f"--repeat {asked.repeat}: no run\n  fix: write 1 or more; 3 have an interval")
-    every = plan.families(small=asked.small)
-    names = _chosen("--family", asked.family, [each.name for each in every])
+def observatory(
+    out: Annotated[Path, Argument(metavar="DIR", help="Directory of the runs and the site.")],
+    small: Annotated[
+        bool, Option("--small", help="First and last value of each axis, three seeds.")
+    ] = False,
+    cc: Annotated[
+        str | None, Option(metavar="NAME,NAME", help="Algorithms (default: all built-in ones).")
+    ] = None,
+    family: Annotated[
+        str | None, Option(metavar="NAME,NAME", help="Families of paths (default: all).")
+    ] = None,
+    repeat: Annotated[
+        int | None,
+        Option(
+            min=1,
+            metavar="N",
+            help="Number of runs of each cell, each with another seed; from 3 on the numbers have intervals "
+            "(default: 30; 3 with --small).",
+        ),
+    ] = None,
+    threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,
+    against: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="Directory of an earlier observatory to compare with."),
+    ] = None,
+) -> None:
+    """Run every algorithm on many paths, and write the results as a site.
+
+    Executes the missing runs of the families of paths, and writes the site into DIR/site. The same command resumes
+    an interrupted one: finished runs are not repeated.
+
+    Examples:
+        python -m fullpipe.wings.search.observatory out --small
+    """
+    every = plan.families(small=small)
+    names = _chosen("--family", family, [each.name for each in every])
     families = [each for each in every if each.name in names]
-    algorithms = _chosen("--cc", asked.cc, plan.algorithms())
-    seeds = asked.repeat or (plan.SMALL_SEEDS if asked.small else plan.SEEDS)
+    algorithms = _chosen("--cc", cc, plan.algorithms())
+    seeds = repeat or (plan.SMALL_SEEDS if small else plan.SEEDS)
     counter, start = Counter(), time.perf_counter()
     with user_errors():
-        earlier = _earlier(asked.against) if asked.against else None
-        with stoppable(lambda: counter.at, kept_in(asked.out)), parents(asked.out.resolve()):
-            disk.make_folder(asked.out)
-            with alone(asked.out):
+        earlier = _earlier(against) if against else None
+        with stoppable(lambda: counter.at, kept_in(out)), parents(out.resolve()):
+            disk.make_folder(out)
+            with alone(out):
                 with counter:
                     values = measure.measured(
-                        families,
-                        algorithms,
-                        seeds,
-                        asked.out,
-                        counter,
-                        "make observatory",
-                        asked.threads,
+                        families, algorithms, seeds, out, counter, "make observatory", threads
                     )
-                site.write(families, algorithms, values, asked.out / "site", earlier)
-    print(f"{asked.out / 'site/index.html'}, after {time.perf_counter() - start:.0f} s")
+                site.write(families, algorithms, values, out / "site", earlier)
+    print(f"{out / 'site/index.html'}, after {time.perf_counter() - start:.0f} s")
 
 
 def _chosen(option: str, given: str | None, known: list[str]) -> list[str]:
@@ -99,7 +109,9 @@ def _earlier(place: Path) -> site.Earlier:
     return site.Earlier(f"fullpipe {values['version'][0]} in {place.name}", values)
 
 
+command = command_of(observatory, "python -m fullpipe.wings.search.observatory")
+
 if __name__ == "__main__":
     heed_signals()
     with ending(), tracebacks(), printing():
-        main(sys.argv[1:])
+        exited(lambda: command.main(sys.argv[1:], command.name, standalone_mode=False, **SETTINGS))

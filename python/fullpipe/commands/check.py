@@ -17,6 +17,7 @@ from fullpipe.commands.options import (
     load_recipes,
     new_directory,
     percentage,
+    repeat_option,
     seed_option,
     set_option,
     setting,
@@ -36,7 +37,7 @@ def command(
     ],
     repeat: Annotated[
         int,
-        Option(min=1, metavar="N", help="Number of runs of each scenario, each with another seed."),
+        repeat_option("Number of runs of each scenario, each with another seed."),
     ] = 5,
     seed: Annotated[
         int | None,

@@ -18,6 +18,7 @@ from fullpipe.commands.options import (
     load_recipes,
     new_directory,
     path_options,
+    repeat_option,
     seed_option,
     set_option,
     setting,
@@ -53,11 +54,9 @@ def command(
     ] = None,
     repeat: Annotated[
         int,
-        Option(
-            min=1,
-            metavar="N",
-            help="Number of runs of each algorithm and of all together, each with another seed. With fewer "
-            f"than {LEAST_PAIRS} no difference is tested; fewer than {ADVISED} can mislead.",
+        repeat_option(
+            "Number of runs of each algorithm and of all together, each with another seed. With fewer "
+            f"than {LEAST_PAIRS} no difference is tested; fewer than {ADVISED} can mislead."
         ),
     ] = 10,
     seed: Annotated[

@@ -20,6 +20,7 @@ from fullpipe.commands.options import (
     load_recipes,
     new_directory,
     queue_of,
+    repeat_option,
     seed_option,
     setting,
 )
@@ -66,10 +67,10 @@ def command(
     ] = False,
     seeds: Annotated[
         int | None,
-        Option(
-            min=3,
-            metavar="N",
-            help="Number of seeds of each cell (default: 30; 5 with --quick or --on).",
+        repeat_option(
+            "Number of seeds of each cell (default: 30; 5 with --quick or --on).",
+            usual="--seeds",
+            least=3,
         ),
     ] = None,
     set_: Annotated[

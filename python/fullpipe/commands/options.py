@@ -171,6 +171,14 @@ def seed_option(text: str) -> Option:
     return Option(min=0, max=2**63 - 1, metavar="N", help=text)
 
 
+def repeat_option(
+    text: str, *, usual: str = "--repeat", least: int = 1, most: int | None = None
+) -> Option:
+    """Declares the number of runs, each with another seed, by both of its names, the usual one of the command first."""
+    names = sorted(("--repeat", "--seeds"), key=lambda name: name != usual)
+    return Option(*names, min=least, max=most, metavar="N", help=text)
+
+
 def new_directory(text: str) -> Path:
     """Parses the name of a directory."""
     if not text.strip():

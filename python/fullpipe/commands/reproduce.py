@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
-from fullpipe.commands.options import ON_ONE, new_directory
+from fullpipe.commands.options import ON_ONE, new_directory, repeat_option
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import runner as one_runner
 
@@ -20,9 +20,7 @@ def command(
     ],
     seeds: Annotated[
         int | None,
-        Option(
-            min=1, metavar="N", help="Number of runs of each case (default: as the study says)."
-        ),
+        repeat_option("Number of runs of each case (default: as the study says).", usual="--seeds"),
     ] = None,
     out: Annotated[
         Path | None,

@@ -21,6 +21,7 @@ from fullpipe.commands.options import (
     load_recipes,
     new_place,
     path_options,
+    repeat_option,
     scenario_argument,
     scenario_of,
     seed_option,
@@ -52,11 +53,8 @@ def command(
     ] = None,
     repeat: Annotated[
         int | None,
-        Option(
-            min=1,
-            metavar="N",
-            help="Number of runs of each point, each with another seed (default: 1; 10 with"
-            " --until).",
+        repeat_option(
+            "Number of runs of each point, each with another seed (default: 1; 10 with --until)."
         ),
     ] = None,
     until: Annotated[

@@ -13,6 +13,7 @@ from fullpipe.commands.options import (
     load_plugins,
     new_directory,
     path_options,
+    repeat_option,
     seed_option,
     set_option,
     setting,
@@ -79,11 +80,9 @@ def command(
     ] = None,
     repeat: Annotated[
         int,
-        Option(
-            min=1,
-            max=_MOST_REPEATS,
-            metavar="N",
-            help="Number of runs, each with another seed; from 3 on the results have intervals.",
+        repeat_option(
+            "Number of runs, each with another seed; from 3 on the results have intervals.",
+            most=_MOST_REPEATS,
         ),
     ] = 1,
     seed: Annotated[int | None, seed_option(f"{FIRST_SEED} (default: 1).")] = None,

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from fullpipe.commands.declare import Option
-from fullpipe.commands.options import new_directory, seed_option
+from fullpipe.commands.options import new_directory, repeat_option, seed_option
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import runner as one_runner
 
@@ -26,10 +26,9 @@ def command(
     ] = "sim",
     seeds: Annotated[
         int | None,
-        Option(
-            min=1,
-            metavar="N",
-            help="Number of runs of each cell that uses random numbers (default: 10 simulated, 3 on other runners).",
+        repeat_option(
+            "Number of runs of each cell that uses random numbers (default: 10 simulated, 3 on other runners).",
+            usual="--seeds",
         ),
     ] = None,
     random: Annotated[

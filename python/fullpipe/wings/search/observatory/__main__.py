@@ -9,7 +9,7 @@ from fullpipe.batch import kept_in
 from fullpipe.batch.store import alone
 from fullpipe.commands.declare import Argument, Option, command_of
 from fullpipe.commands.listing import SETTINGS, exited
-from fullpipe.commands.options import THREADS
+from fullpipe.commands.options import THREADS, repeat_option
 from fullpipe.errors import (
     ending,
     fail,
@@ -37,11 +37,9 @@ def observatory(
     ] = None,
     repeat: Annotated[
         int | None,
-        Option(
-            min=1,
-            metavar="N",
-            help="Number of runs of each cell, each with another seed; from 3 on the numbers have intervals "
-            "(default: 30; 3 with --small).",
+        repeat_option(
+            "Number of runs of each cell, each with another seed; from 3 on the numbers have intervals "
+            "(default: 30; 3 with --small)."
         ),
     ] = None,
     threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,

@@ -9,6 +9,7 @@ from fullpipe.commands.options import (
     algorithms_of,
     load_plugins,
     no_such_file,
+    repeat_option,
     seconds,
     set_option,
     setting,
@@ -46,7 +47,7 @@ def command(
     ] = None,
     seeds: Annotated[
         int,
-        Option(min=1, metavar="N", help="Number of seeds with which the conditions must hold."),
+        repeat_option("Number of seeds with which the conditions must hold.", usual="--seeds"),
     ] = 5,
     least: Annotated[
         str | None,

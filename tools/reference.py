@@ -15,7 +15,9 @@ import click
 
 from fullpipe import _core, commands, explanations
 from fullpipe.commands.listing import Group
+from fullpipe.commands.shared import SHARED, sharing
 from fullpipe.path_options import PATH_OPTIONS
+from fullpipe.wings.search.observatory.__main__ import command as observatory
 from fullpipe.wings.search.score import holdout, process, race, suite
 from fullpipe.wings.traces.foreign.formats import COMPRESSIONS, FORMATS
 
@@ -81,8 +83,8 @@ def commands_map() -> str:
         lines.append(
             f"| `--{option.name} {option.metavar}` | `{option.key}` | {_escaped(option.help)} | {', '.join(having)} |"
         )
+    lines += ["", *_shared(), ""]
     lines += [
-        "",
         "## Files of other programs",
         "",
         "The content of a file tells its format and its compression, not its name. Each file may be compressed with",
@@ -108,6 +110,39 @@ def commands_map() -> str:
         *(f"| `{name}` | `{' '.join(now)}` |" for name, now in commands.RENAMED.items()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _shared() -> list[str]:
+    """The options that commands share, the commands that take them, and why the others don't."""
+    lines = [
+        "## Shared options",
+        "",
+        "The commands that run experiments share these options, which mean the same in each of them.",
+        "",
+        "| Option | Meaning |",
+        "|---|---|",
+        *(f"| `{each.title}` | {_escaped(each.meaning)} |" for each in SHARED),
+        "",
+        "✓ is an option that the command takes. The table below has the reason of each other.",
+        "",
+        f"| Command | {' | '.join(f'`{each.title}`' for each in SHARED)} |",
+        f"|---{'|:-:' * len(SHARED)}|",
+    ]
+    rows, reasons = [], []
+    walked = ((" ".join(names), command) for names, command in commands.app.walk())
+    for name, command, holes in sharing([*walked, ("observatory", observatory)]):
+        link = f"cli.md#fullpipe-{name.replace(' ', '-')}"
+        link = "../guide/observatory.md" if command is observatory else link
+        cells = ["✓" if each.is_of(command) else "–" for each in SHARED]
+        rows.append(f"| [`{name}`]({link}) | {' | '.join(cells)} |")
+        by_reason: dict[str, list[str]] = {}
+        for title, reason in holes.items():
+            by_reason.setdefault(reason, []).append(f"`{title}`")
+        reasons += [
+            f"| `{name}` | {', '.join(titles)} | {_escaped(reason)} |"
+            for reason, titles in by_reason.items()
+        ]
+    return [*lines, *rows, "", "| Command | Lacks | Reason |", "|---|---|---|", *reasons]
 
 
 def cli() -> str:

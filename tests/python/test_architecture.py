@@ -202,7 +202,7 @@ def test_a_wing_declares_its_commands_and_what_it_is(name: str) -> None:
 def test_a_file_of_commands_is_listed(package: ModuleType) -> None:
     modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
     listed = [name for names in package.COMMANDS.values() for name in names]
-    parts = {"complete", "declare", "listing", "mistakes", "options", "shells"}
+    parts = {"complete", "declare", "listing", "mistakes", "options", "shared", "shells"}
     assert {name.rstrip("_") for name in modules} - parts == set(listed)
     for name in listed:
         assert importlib.import_module(f"{package.__name__}.{name}").command

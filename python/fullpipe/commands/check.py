@@ -22,10 +22,14 @@ from fullpipe.commands.options import (
     set_option,
     setting,
 )
+from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
+@shares(
+    ("not yet", [PATH, "--duration", STORE, "--threads", "--engine"]),
+)
 def command(
     paths: Annotated[
         list[Path],

@@ -23,11 +23,15 @@ from fullpipe.commands.options import (
     set_option,
     setting,
 )
+from fullpipe.commands.shared import STORE, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen, has
 from fullpipe.stats.compare import ADVISED, LEAST_PAIRS
 
 
+@shares(
+    ("not yet", ["--cc", "--programs", STORE, "--threads", "--engine"]),
+)
 @path_options()
 def command(
     algorithms: Annotated[

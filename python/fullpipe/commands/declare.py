@@ -10,7 +10,7 @@ The parameter's type gives the value's type, its default the option's. The docst
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
@@ -149,7 +149,14 @@ class _Argument(click.Argument):
 
 
 class Command(click.Command):
-    """A command whose help describes the arguments before the options."""
+    """A command whose help describes the arguments before the options.
+
+    Attributes:
+        holes: The reasons by the title of a shared option that it lacks, see `commands/shared.py`; None for a command
+            that runs no experiments.
+    """
+
+    holes: Mapping[str, str] | None = None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parses the words; every error has the command and its words."""
@@ -195,13 +202,15 @@ def command_of(function: Callable[..., None], name: str, summary: str = "") -> C
             given[key] = list(given[key]) or (None if default is None else [])
         function(**given)
 
-    return Command(
+    command = Command(
         name,
         params=params,
         callback=call,
         help=unwrapped(inspect.getdoc(function) or ""),
         short_help=summary or None,
     )
+    command.holes = getattr(function, "holes", None)
+    return command
 
 
 def _param(parameter: inspect.Parameter) -> click.Parameter:

@@ -24,6 +24,7 @@ from fullpipe.commands.options import (
     seed_option,
     setting,
 )
+from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import SIMULATOR, runner
 from fullpipe.toml import value_of
@@ -31,6 +32,14 @@ from fullpipe.toml import value_of
 BBR_DRAFT = "bbr-draft"
 
 
+@shares(
+    (
+        "the suite has the scenarios; `--set` sets a parameter of the algorithm or queue",
+        [PATH, "--duration", "--set"],
+    ),
+    ("its argument is the algorithm or queue", ["--cc"]),
+    ("not yet", ["--programs", STORE]),
+)
 def command(
     algorithm: Annotated[
         str,

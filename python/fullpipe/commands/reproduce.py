@@ -5,10 +5,19 @@ from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import ON_ONE, new_directory, repeat_option
+from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import runner as one_runner
 
 
+@shares(
+    ("the study has the paths", [PATH, "--duration"]),
+    ("the study has the algorithms", ["--cc"]),
+    (
+        "not yet",
+        ["--set", "--plugin", "--recipe", "--programs", "--seed", STORE, "--threads", "--engine"],
+    ),
+)
 def command(
     name: Annotated[
         str,

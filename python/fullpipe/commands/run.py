@@ -29,6 +29,7 @@ from fullpipe.commands.options import (
     set_option,
     setting,
 )
+from fullpipe.commands.shared import STORE, shares
 from fullpipe.errors import fail, printing, stoppable, user_errors
 from fullpipe.progress import Bar, Intervals
 from fullpipe.run import Run, parse
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from fullpipe.results.qlog import Form
 
 
+@shares(
+    ("it runs once: `sweep` and `check` repeat a scenario", ["--repeat", "--threads", "--engine"]),
+    ("not yet", [STORE]),
+)
 @path_options(instead="the scenario's")
 def command(
     scenario: Annotated[

@@ -27,10 +27,14 @@ from fullpipe.commands.options import (
     seed_option,
     setting,
 )
+from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
+@shares(
+    ("not yet", ["--cc"]),
+)
 @path_options(instead="the scenario's", lists=True)
 def command(
     scenario: Annotated[

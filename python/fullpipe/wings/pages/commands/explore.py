@@ -15,11 +15,21 @@ from fullpipe.commands.options import (
     set_option,
     setting,
 )
+from fullpipe.commands.shared import STORE, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.origin import warm_up
 from fullpipe.run import parse
 
 
+@shares(
+    (
+        "a page has the simulator, with its own algorithms",
+        ["--plugin", "--recipe", "--programs", "--on"],
+    ),
+    ("a page runs one scenario, again at each change", ["--repeat", "--threads", "--engine"]),
+    ("its result is one page", [STORE, "--json"]),
+    ("not yet", ["--cc"]),
+)
 @path_options(instead="the scenario's")
 def command(
     scenario: Annotated[

@@ -11,9 +11,17 @@ from fullpipe.commands.options import (
     set_option,
     setting,
 )
+from fullpipe.commands.shared import STORE, shares
 from fullpipe.errors import fail, user_errors
 
 
+@shares(
+    ("COMMAND ends the run", ["--duration"]),
+    ("COMMAND runs with this machine's TCP", ["--plugin", "--recipe", "--programs", "--on"]),
+    ("COMMAND runs once, in real time", ["--repeat", "--threads", "--engine"]),
+    ("standard output is COMMAND's; link.json in `--out` has the numbers", ["--json"]),
+    ("not yet", ["--seed", STORE]),
+)
 @path_options(where="in each direction", without=("duration",))
 def command(
     command: Annotated[

@@ -18,6 +18,7 @@ from fullpipe.commands.options import (
     set_option,
     setting,
 )
+from fullpipe.commands.shared import STORE, shares
 from fullpipe.errors import fail, user_errors
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 _MOST_REPEATS = 10_000
 
 
+@shares(
+    ("the test has its load; that of the test `program` is COMMAND", ["--programs"]),
+    ("not yet", ["--recipe", STORE, "--threads", "--engine"]),
+)
 @path_options(where="down, and up unless --profile has an uplink")
 def command(
     name: Annotated[

@@ -5,10 +5,22 @@ from typing import Annotated
 
 from fullpipe.commands.declare import Option
 from fullpipe.commands.options import new_directory, repeat_option, seed_option
+from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import runner as one_runner
 
 
+@shares(
+    (
+        "a cell is the one whose results of Linux are recorded",
+        [PATH, "--duration", "--set", "--cc", "--plugin", "--recipe", "--programs"],
+    ),
+    (
+        "its results are one file, and drawn scenarios need this machine's Linux",
+        [STORE, "--engine"],
+    ),
+    ("not yet", ["--threads"]),
+)
 def command(
     cell: Annotated[
         list[str] | None,

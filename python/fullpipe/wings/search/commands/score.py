@@ -5,10 +5,26 @@ from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option, wrong
 from fullpipe.commands.options import THREADS, seconds, setting
+from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.toml import value_of
 
 
+@shares(
+    (
+        "the suite has the scenarios and their seeds; `--set` sets a parameter of the candidates",
+        [PATH, "--duration", "--set", "--repeat", "--seed"],
+    ),
+    (
+        "its arguments are the candidates: names, libraries, classes or policies",
+        ["--cc", "--plugin"],
+    ),
+    (
+        "a candidate runs in simulated time, in a process of its own without others",
+        ["--recipe", "--programs", "--on", "--engine"],
+    ),
+    ("it prints one table; finished cells are in `--cache`", ["--out", STORE]),
+)
 def command(
     candidate: Annotated[
         list[str] | None,

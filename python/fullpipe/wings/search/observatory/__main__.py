@@ -10,6 +10,7 @@ from fullpipe.batch.store import alone
 from fullpipe.commands.declare import Argument, Option, command_of
 from fullpipe.commands.listing import SETTINGS, exited
 from fullpipe.commands.options import THREADS, repeat_option
+from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import (
     ending,
     fail,
@@ -24,6 +25,16 @@ from fullpipe.results import disk, parents, read_parquet
 from fullpipe.wings.search.observatory import measure, plan, site
 
 
+@shares(
+    ("the families have the paths", [PATH, "--duration", "--set"]),
+    (
+        "its site has the built-in algorithms in simulated time",
+        ["--plugin", "--recipe", "--programs", "--on"],
+    ),
+    ("it is compared with an earlier one seed by seed", ["--seed"]),
+    ("its results are a site, and values-….parquet", ["--json"]),
+    ("not yet", [STORE, "--engine"]),
+)
 def observatory(
     out: Annotated[Path, Argument(metavar="DIR", help="Directory of the runs and the site.")],
     small: Annotated[

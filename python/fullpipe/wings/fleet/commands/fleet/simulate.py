@@ -4,9 +4,19 @@ from typing import Annotated
 
 from fullpipe.commands.declare import Option
 from fullpipe.commands.options import ENGINE, Engine, new_place, seed_option, setting
+from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import fail, user_errors
 
 
+@shares(
+    ("the population has the paths", [PATH, "--duration"]),
+    (
+        "it runs fullpipe's own algorithms, in simulated time",
+        ["--plugin", "--recipe", "--programs", "--on"],
+    ),
+    ("`--paths` is the number of draws", ["--repeat"]),
+    ("not yet", ["--json"]),
+)
 def command(
     out: Annotated[
         str,

@@ -17,6 +17,7 @@ from fullpipe.commands.options import (
     seed_option,
     setting,
 )
+from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import MissingExtraError, fail, user_errors
 from fullpipe.toml import value_of
 from fullpipe.wings.search.attack.goals import GOALS
@@ -25,6 +26,19 @@ Goal = StrEnum("Goal", {each.name: each.name for each in GOALS})  # type: ignore
 _USUAL = Goal(GOALS[0].name)
 
 
+@shares(
+    (
+        "the space has the scenarios; `--set` sets a parameter of the algorithm",
+        [PATH, "--duration", "--set"],
+    ),
+    ("its argument is the algorithm", ["--cc"]),
+    (
+        "it tries thousands of scenarios, in simulated time on this machine",
+        ["--recipe", "--programs", "--on", "--engine"],
+    ),
+    ("it tries each scenario once, and those that it keeps with five seeds", ["--repeat"]),
+    ("not yet", [STORE]),
+)
 def command(
     algorithm: Annotated[
         str,

@@ -14,9 +14,19 @@ from fullpipe.commands.options import (
     set_option,
     setting,
 )
+from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import fail, user_errors
 
 
+@shares(
+    (
+        "it tries hundreds of scenarios, in simulated time on this machine",
+        ["--recipe", "--programs", "--on", "--threads", "--engine"],
+    ),
+    ("the conditions hold with each of the seeds from 1 on", ["--seed"]),
+    ("its result is one file", [STORE]),
+    ("not yet", [PATH, "--duration", "--cc", "--json"]),
+)
 def command(
     scenario: Annotated[
         str,

@@ -222,3 +222,78 @@ def test_what_the_store_refuses_is_an_error_with_a_fix(s3: S3) -> None:
             2,
             f"error: {URL}: no objects there\n  fix: name the URL given to --out\n",
         )
+
+
+EXPECTED = SCENARIO.replace('duration = "5s"', 'duration = "200ms"\nexpect = ["jain >= 0"]')
+COMMANDS = {
+    "run": ["run", "expected.toml"],
+    "check": ["check", "expected.toml", "--repeat=2"],
+    "compare": ["compare", "cubic", "bbr3", "--duration=200ms", "--repeat=3"],
+    "evaluate": [
+        *("evaluate", "cubic", "--suite=prudentia", "--quick", "--seeds=3"),
+        *("--criterion=itself", "--axis=rate=8mbit"),
+    ],
+    "evaluate --suite bbr-draft": ["evaluate", "bbr3", "--suite=bbr-draft"],
+    "reproduce": ["reproduce", "kernel", "--case=k_loss2_cubic"],
+    "test": ["test", "upload", "--duration=1s", "--rate=1mbit"],
+    "attack search": ["attack", "search", "cubic", "--random", "--budget=1s", "--worst=1"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_a_store_has_the_files_of_the_directory(s3: S3, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "expected.toml").write_text(EXPECTED)
+    url = f"s3://results/{command[0]}"
+    kept, here = (s3.fullpipe(*command, f"--out={place}") for place in (url, "here"))
+    assert kept.returncode in (0, 1), kept.stderr
+    assert (kept.returncode, here.returncode) == (here.returncode, kept.returncode)
+    assert url in kept.stdout
+    assert ".cache" not in kept.stdout
+    files = {
+        file.relative_to(tmp_path / "here").as_posix()
+        for file in (tmp_path / "here").rglob("*")
+        if file.is_file() and not any(part.startswith(".") for part in file.parts)
+    }
+    stored = {name.removeprefix(f"{command[0]}/") for name in s3.names()}
+    # The division into shards follows the machine's load.
+    assert _without_shards(stored) == _without_shards(files)
+    if command[0] not in ("compare", "evaluate"):  # these resume
+        again = s3.fullpipe(*command, f"--out={url}")
+        assert again.returncode == 2
+        assert f"--out {url} exists already" in again.stderr
+
+
+def _without_shards(names: set[str]) -> set[str]:
+    return {name.rpartition("/runs/")[0] + "/runs" if "/runs/" in name else name for name in names}
+
+
+def test_commands_read_what_others_keep_in_a_store(s3: S3, tmp_path: Path) -> None:
+    (tmp_path / "expected.toml").write_text(EXPECTED)
+    for rate in ("5mbit", "10mbit"):
+        words = ("run", "expected.toml", f"--set=path.rate={rate}", f"--out=s3://results/{rate}")
+        assert s3.fullpipe(*words).returncode == 0
+    beside = s3.fullpipe("compare", "s3://results/5mbit", "s3://results/10mbit")
+    assert beside.returncode == 0, beside.stderr
+    assert "rate 10mbit" in beside.stdout
+    assert "fullpipe report s3://results/5mbit s3://results/10mbit" in beside.stdout
+    check = ("check", "expected.toml", "--repeat=3")
+    assert s3.fullpipe(*check, "--out=s3://results/checked").returncode == 0
+    against = s3.fullpipe(*check, "--against=s3://results/checked")
+    assert against.returncode == 0, against.stderr
+    assert "0 worse, 0 better" in against.stdout
+    assert "against s3://results/checked" in against.stdout
+    shrunk = s3.fullpipe(
+        "attack", "shrink", "s3://results/5mbit", "--keep=goodput < 50mbit", "--seeds=1"
+    )
+    assert shrunk.returncode == 0, shrunk.stderr
+    compared = package.compare("cubic", "bbr3", duration="200ms", repeat=3, out="s3://results/both")
+    assert "s3://results/both" in repr(compared)
+    assert package.Comparison("s3://results/both").flows.equals(compared.flows)
+
+
+def test_a_comparison_in_a_store_continues_on_another_machine(s3: S3, tmp_path: Path) -> None:
+    words = ("compare", "cubic", "bbr3", "--duration=200ms", "--out=s3://results/both")
+    assert s3.fullpipe(*words, "--repeat=3").returncode == 0
+    again = s3.fullpipe(*words, "--repeat=4", XDG_CACHE_HOME=str(tmp_path / "another"))
+    assert again.returncode == 0, again.stderr
+    assert "3 runs, " in again.stdout

@@ -15,7 +15,7 @@ from fullpipe.checks.run import Checked, Given, check, find, prepare
 from fullpipe.checks.show import records, show, sums, write_junit
 from fullpipe.errors import fail, printing, stoppable
 from fullpipe.progress import Counter
-from fullpipe.results import disk, fresh_directory
+from fullpipe.results import disk, objects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +34,8 @@ def check_all(
     junit: Path | None,
     runners: Sequence[Runner],
     as_json: bool,
-    out: Path | None = None,
-    kept: Path | None = None,
+    out: str | None = None,
+    kept: str | None = None,
     markdown: str | None = None,
     limit: float = LIMIT,
     given: Given = Given(),  # noqa: B008  (immutable)
@@ -49,8 +49,9 @@ def check_all(
         junit: File for JUnit XML.
         runners: The runners.
         as_json: Whether to print JSON alone.
-        out: New directory for the results.
-        kept: Directory of earlier results to compare with; with it or `out`, scenarios without conditions run, too.
+        out: New directory, or URL of an object store, for the results.
+        kept: Directory or URL of earlier results to compare with; with it or `out`, scenarios without conditions run,
+            too.
         markdown: File for the comparison as Markdown, `-` for standard output.
         limit: The least relative change that counts.
         given: What options change in every scenario.
@@ -59,6 +60,7 @@ def check_all(
         Whether all conditions are met, and nothing got significantly worse.
 
     Raises:
+        ObjectsError: When an object store can't be read or written.
         NoCheckError: When `kept` has no results of a check.
         ScenarioError: When a scenario or a condition is refused, before the first run.
         OSError: When a file can't be read, or `junit` can't be written.
@@ -67,7 +69,7 @@ def check_all(
     files = find(paths)
     # Before polars reads a table: it has threads then, and the import of a user's code divides the process.
     subjects = prepare(files, repeat, seed, given, every=bool(out or kept))
-    before = stored.read(kept) if kept else None
+    before = stored.read(objects.local(kept), kept) if kept else None
     if not subjects:
         named = ", ".join(str(path) for path in paths)
         fail(
@@ -80,7 +82,7 @@ def check_all(
     counter = Counter()
     with (
         stoppable(lambda: counter.at, "nothing kept"),
-        fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside,
+        objects.fresh(out) if out else nullcontext() as aside,
         counter,
     ):
         for checked in check(subjects, runners, given, counter):
@@ -120,7 +122,7 @@ def _write(text: str, where: str) -> None:
         disk.put(Path(where), text)
 
 
-def _tell(found: Against, kept: Path | None, console: Console) -> None:
+def _tell(found: Against, kept: str | None, console: Console) -> None:
     """Prints the changes that count, and the scenarios without a partner."""
     console.print(f"{words.headline(found)}, against {kept}", style="bold", soft_wrap=True)
     for change in (*found.worse, *found.better):

@@ -78,8 +78,8 @@ def write(all_checked: Sequence[Checked], directory: Path) -> None:
     write_json(directory / FILE, {**about})
 
 
-def read(directory: Path) -> list[Before]:
-    """Reads kept results.
+def read(directory: Path, called: str) -> list[Before]:
+    """Reads kept results; `called` is the directory's name in errors.
 
     Raises:
         NoCheckError: When the directory has none.
@@ -89,8 +89,8 @@ def read(directory: Path) -> list[Before]:
     file = directory / FILE
     if not file.exists():
         raise NoCheckError(
-            f"--against {directory}: no results of a check: there is no {FILE}\n"
-            f"  fix: make them with the other version: fullpipe check … --out {directory}"
+            f"--against {called}: no results of a check: there is no {FILE}\n"
+            f"  fix: make them with the other version: fullpipe check … --out {called}"
         )
     about = read_sealed(file, CheckAbout, _FORMAT)
     needed = ["seed", "flow", "flow_index"]

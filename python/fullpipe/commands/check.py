@@ -15,20 +15,20 @@ from fullpipe.commands.options import (
     allow_programs,
     load_plugins,
     load_recipes,
-    new_directory,
+    new_place,
     percentage,
     repeat_option,
     seed_option,
     set_option,
     setting,
 )
-from fullpipe.commands.shared import PATH, STORE, shares
+from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
 @shares(
-    ("not yet", [PATH, "--duration", STORE, "--threads", "--engine"]),
+    ("not yet", [PATH, "--duration", "--threads", "--engine"]),
 )
 def command(
     paths: Annotated[
@@ -63,18 +63,19 @@ def command(
     ] = None,
     on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON, complete=("runners",))] = "sim",
     out: Annotated[
-        Path | None,
+        str | None,
         Option(
-            metavar="DIR",
-            parser=new_directory,
-            help="New directory for the results, for a later --against. Scenarios without conditions run, too.",
+            metavar="DIR|URL",
+            parser=new_place,
+            help="New directory or s3://BUCKET/PREFIX for the results, for a later --against. Scenarios without "
+            "conditions run, too.",
         ),
     ] = None,
     against: Annotated[
-        Path | None,
+        str | None,
         Option(
-            metavar="DIR",
-            help="Directory of a check of another version, made with --out, to compare with. Scenarios without "
+            metavar="DIR|URL",
+            help="Directory or URL of a check of another version, made with --out, to compare with. Scenarios without "
             "conditions run, too.",
         ),
     ] = None,

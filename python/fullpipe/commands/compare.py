@@ -16,31 +16,31 @@ from fullpipe.commands.options import (
     known_metrics,
     load_plugins,
     load_recipes,
-    new_directory,
+    new_place,
     path_options,
     repeat_option,
     seed_option,
     set_option,
     setting,
 )
-from fullpipe.commands.shared import STORE, shares
+from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen, has
 from fullpipe.stats.compare import ADVISED, LEAST_PAIRS
 
 
 @shares(
-    ("not yet", ["--cc", "--programs", STORE, "--threads", "--engine"]),
+    ("not yet", ["--cc", "--programs", "--threads", "--engine"]),
 )
 @path_options()
 def command(
     algorithms: Annotated[
         list[str],
         Argument(
-            metavar="ALGORITHM|DIR",
+            metavar="ALGORITHM|DIR|URL",
             complete=("algorithms", "files"),
             help="Two or more names from `fullpipe list algorithms`, or Python classes, like my.module:Mine; or "
-            "directories of results to compare instead of new runs.",
+            "directories or URLs of results to compare instead of new runs.",
         ),
     ],
     path: list[tuple[str, str]],
@@ -68,11 +68,12 @@ def command(
         seed_option(f"{FIRST_SEED} (default: 1)."),
     ] = None,
     out: Annotated[
-        Path | None,
+        str | None,
         Option(
-            metavar="DIR",
-            parser=new_directory,
-            help="Directory for the results (default: a name in results/). An interrupted comparison resumes there.",
+            metavar="DIR|URL",
+            parser=new_place,
+            help="Directory or s3://BUCKET/PREFIX for the results (default: a name in results/). An interrupted "
+            "comparison resumes there.",
         ),
     ] = None,
     on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON, complete=("runners",))] = "sim",

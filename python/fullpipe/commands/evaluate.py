@@ -1,5 +1,6 @@
 """`fullpipe evaluate`."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -18,13 +19,13 @@ from fullpipe.commands.options import (
     end_judged,
     load_plugins,
     load_recipes,
-    new_directory,
+    new_place,
     queue_of,
     repeat_option,
     seed_option,
     setting,
 )
-from fullpipe.commands.shared import PATH, STORE, shares
+from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import SIMULATOR, runner
 from fullpipe.toml import value_of
@@ -38,7 +39,7 @@ BBR_DRAFT = "bbr-draft"
         [PATH, "--duration", "--set"],
     ),
     ("its argument is the algorithm or queue", ["--cc"]),
-    ("not yet", ["--programs", STORE]),
+    ("not yet", ["--programs"]),
 )
 def command(
     algorithm: Annotated[
@@ -95,11 +96,11 @@ def command(
         seed_option("First seed; each further run uses the next number."),
     ] = 1,
     out: Annotated[
-        Path | None,
+        str | None,
         Option(
-            metavar="DIR",
-            parser=new_directory,
-            help="Directory for runs and dossier, in which the same command resumes (default: "
+            metavar="DIR|URL",
+            parser=new_place,
+            help="Directory or s3://BUCKET/PREFIX for runs and dossier, in which the same command resumes (default: "
             "results/SUITE-ALGORITHM-…); for bbr-draft a new one (default: none).",
         ),
     ] = None,
@@ -173,12 +174,14 @@ def command(
 
 
 def _draft(
-    algorithm: str, params: dict[str, str], seed: int, out: Path | None, *, as_json: bool
+    algorithm: str, params: dict[str, str], seed: int, out: str | None, *, as_json: bool
 ) -> set[str]:
     from fullpipe.evaluation.conformance import RefusedError, conformance
+    from fullpipe.results.objects import writable
 
     try:
-        cases = conformance(algorithm, params=params, seed=seed, out=out, as_json=as_json)
+        with writable(out) if out else nullcontext((None, None)) as (directory, _):
+            cases = conformance(algorithm, params=params, seed=seed, out=directory, as_json=as_json)
         return {
             each["verdict"]
             for case in cases

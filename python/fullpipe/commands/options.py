@@ -184,7 +184,7 @@ def new_directory(text: str) -> Path:
     if not text.strip():
         raise wrong(text, "no name", "name a directory that is new or empty")
     if "://" in text:
-        raise wrong(text, "a URL", "name a directory; only sweep and fleet simulate write to a URL")
+        raise wrong(text, "a URL", "name a directory of this machine")
     return Path(text)
 
 

@@ -1,11 +1,10 @@
 """`fullpipe reproduce`."""
 
-from pathlib import Path
 from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
-from fullpipe.commands.options import ON_ONE, new_directory, repeat_option
-from fullpipe.commands.shared import PATH, STORE, shares
+from fullpipe.commands.options import ON_ONE, new_place, repeat_option
+from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import runner as one_runner
 
@@ -15,7 +14,7 @@ from fullpipe.runners import runner as one_runner
     ("the study has the algorithms", ["--cc"]),
     (
         "not yet",
-        ["--set", "--plugin", "--recipe", "--programs", "--seed", STORE, "--threads", "--engine"],
+        ["--set", "--plugin", "--recipe", "--programs", "--seed", "--threads", "--engine"],
     ),
 )
 def command(
@@ -32,11 +31,11 @@ def command(
         repeat_option("Number of runs of each case (default: as the study says).", usual="--seeds"),
     ] = None,
     out: Annotated[
-        Path | None,
+        str | None,
         Option(
-            metavar="DIR",
-            parser=new_directory,
-            help="New directory for the results (default: results/NAME-NNN).",
+            metavar="DIR|URL",
+            parser=new_place,
+            help="New directory or s3://BUCKET/PREFIX for the results (default: results/NAME-NNN).",
         ),
     ] = None,
     case: Annotated[

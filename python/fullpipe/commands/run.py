@@ -21,7 +21,7 @@ from fullpipe.commands.options import (
     load_plugins,
     load_recipes,
     local,
-    new_directory,
+    new_place,
     path_options,
     scenario_argument,
     scenario_of,
@@ -29,7 +29,7 @@ from fullpipe.commands.options import (
     set_option,
     setting,
 )
-from fullpipe.commands.shared import STORE, shares
+from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, printing, stoppable, user_errors
 from fullpipe.progress import Bar, Intervals
 from fullpipe.run import Run, parse
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 @shares(
     ("it runs once: `sweep` and `check` repeat a scenario", ["--repeat", "--threads", "--engine"]),
-    ("not yet", [STORE]),
 )
 @path_options(instead="the scenario's")
 def command(
@@ -87,11 +86,11 @@ def command(
     ] = None,
     on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON, complete=("runners",))] = "sim",
     out: Annotated[
-        Path | None,
+        str | None,
         Option(
-            metavar="DIR",
-            parser=new_directory,
-            help="New directory for the metrics, the trace and a picture.",
+            metavar="DIR|URL",
+            parser=new_place,
+            help="New directory or s3://BUCKET/PREFIX for the metrics, the trace and a picture.",
         ),
     ] = None,
     qlog: Annotated[
@@ -170,7 +169,7 @@ def _run(
     runners: Sequence[Runner],
     *,
     trace: str | None,
-    out: Path | None,
+    out: str | None,
     qlog: Path | None,
     as_json: bool,
 ) -> None:
@@ -182,8 +181,8 @@ def _run(
     """
     if out or qlog:
         from fullpipe.results import (
-            fresh_directory,
             fresh_file,
+            objects,
             save_run,
             save_runs,
             suited_interval,
@@ -198,7 +197,7 @@ def _run(
     bar = Bar()
     with (
         stoppable(lambda: bar.at),
-        fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside,
+        objects.fresh(out) if out else nullcontext() as aside,
         fresh_file(qlog, called=f"--qlog {qlog}") if qlog else nullcontext() as log,
     ):
         for runner in runners:
@@ -245,7 +244,7 @@ def _form(qlog: Path, level: str, runners: Sequence[Runner]) -> "Form":
 
 
 def _show(
-    runs: Sequence[Run], walls_s: Sequence[float], out: Path | None, qlog: Path | None
+    runs: Sequence[Run], walls_s: Sequence[float], out: str | None, qlog: Path | None
 ) -> None:
 
     from fullpipe.view.run import show, show_scenario

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.arguments import checked
@@ -11,6 +10,7 @@ from fullpipe.given import name_of
 from fullpipe.kept import Kept
 from fullpipe.path_options import keyed
 from fullpipe.progress import Counter
+from fullpipe.results import objects
 from fullpipe.runners import SIMULATOR, chosen, has
 from fullpipe.sweeps.dataset import Sweep
 from fullpipe.sweeps.execute import Execution
@@ -73,7 +73,8 @@ def compare(
         seed: The seed of the first run; None for 1.
         on: The runners: `"sim"`, or others of :func:`fullpipe.runners.names`, as `"sim,kernel"` or a list.
         controllers: Algorithms of your own by name, as for :func:`fullpipe.run`.
-        out: The directory; None for one in `results/`, named after algorithms and path.
+        out: The directory, or the URL of an object store, `"s3://bucket/prefix"`; None for one in `results/`, named
+            after algorithms and path.
 
     Returns:
         The comparison.
@@ -84,6 +85,7 @@ def compare(
         RunnerError: When a runner is not installed.
         FileExistsError: When `out` has other contents.
         OSError: When `out` can't be written.
+        ObjectsError: When the object store can't be read or written.
         KeyboardInterrupt: On Ctrl-C; finished runs are kept, and the same call resumes.
     """
     options = {
@@ -102,13 +104,18 @@ def compare(
     settings = {**keyed(options), **(set or {})}
     pairs = [(key, as_set(value)) for key, value in settings.items()]
     planned = plan(names, pairs, repeat, seed, size=bytes, loopback=loopback, controllers=classes)
-    directory = Path(out) if out is not None else planned.usual_directory
+    place = out if out is not None else planned.usual_directory
     command = "fullpipe.compare()"
-    open_directory(directory, planned, command, str(directory))
-    with Counter(silent=True) as counter:
+    with Counter(silent=True) as counter, objects.writable(place) as (directory, push):
+        open_directory(directory, planned, command, str(place))
         for part, spec in planned.specs:
             Execution(
-                directory / part, counter, command, f"{directory}, {part},", runners=runners
+                directory / part,
+                counter,
+                command,
+                f"{place}, {part},",
+                runners=runners,
+                push=push,
             ).run(spec)
     return Comparison(directory)
 
@@ -117,7 +124,7 @@ class Comparison(Kept):
     """A comparison of algorithms; a notebook shows it as the table and sentences of `fullpipe compare`, with a picture.
 
     Attributes:
-        directory: Its directory.
+        directory: Its directory; for a URL that of a copy.
         alone: The runs of each algorithm alone, as a sweep over `flow.0.cc`.
         together: The runs of all together, as a sweep of one point.
     """
@@ -126,18 +133,18 @@ class Comparison(Kept):
     together: Sweep
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        """Opens the directory of a comparison.
+        """Opens the directory of a comparison, or the URL of an object store, whose contents are copied first.
 
         Raises:
             OSError: When it is not the directory of a comparison, or can't be read.
             DamagedError: When a file is damaged, or of another version of fullpipe.
         """
-        self.directory = Path(directory)
+        self.directory = objects.local(directory)
         self.alone, self.together = (Sweep(self.directory / part) for part in PARTS)
 
     def __repr__(self) -> str:
         seeds = len(self.together.seeds)
-        return f"<Comparison of {', '.join(self.algorithms)} in {self.directory}: {seeds} seeds>"
+        return f"<Comparison of {', '.join(self.algorithms)} in {objects.called(self.directory)}: {seeds} seeds>"
 
     @property
     def algorithms(self) -> list[str]:

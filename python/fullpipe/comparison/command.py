@@ -12,11 +12,11 @@ from fullpipe.comparison import control
 from fullpipe.comparison.plan import open_directory
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import Counter
+from fullpipe.results import objects
 from fullpipe.sweeps.execute import Execution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from fullpipe.comparison.plan import Comparison
     from fullpipe.runners import Runner
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def compare(
     comparison: Comparison,
     *,
-    out: Path | None,
+    out: str | None,
     runners: Sequence[Runner],
     as_json: bool,
     asked: Sequence[str] = (),
@@ -35,6 +35,7 @@ def compare(
     Raises:
         MetricError: When a metric of `asked` is unknown, or no run has a value of it.
         ScenarioError: When a run would need more memory than is free.
+        ObjectsError: When the object store can't be read or written.
         OSError: When the directory can't be written.
     """
     from fullpipe.comparison.picture import draw
@@ -43,15 +44,24 @@ def compare(
     from fullpipe.view.path import path_line
 
     start = time.perf_counter()
-    directory = out or comparison.usual_directory
-    called = f"--out {out}" if out else str(directory)
-    open_directory(directory, comparison, command_line(), called)
+    place = out or comparison.usual_directory
+    called = f"--out {out}" if out else str(place)
     counter = Counter()
     runs = packets = 0
-    with stoppable(lambda: counter.at, kept_in(directory)), counter:
+    with (
+        stoppable(lambda: counter.at, kept_in(place)),
+        objects.writable(place) as (directory, push),
+        counter,
+    ):
+        open_directory(directory, comparison, command_line(), called)
         for part, spec in comparison.specs:
             execution = Execution(
-                directory / part, counter, command_line(), f"{called}, {part},", runners=runners
+                directory / part,
+                counter,
+                command_line(),
+                f"{called}, {part},",
+                runners=runners,
+                push=push,
             )
             done, moved = execution.run(spec)
             runs, packets = runs + done, packets + moved

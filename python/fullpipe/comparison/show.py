@@ -11,6 +11,7 @@ from rich.text import Text
 from fullpipe.report import values
 from fullpipe.report.panels import differences
 from fullpipe.report.terminal import WIDE, Line, columns, print_table
+from fullpipe.results.objects import called
 from fullpipe.stats import sentences
 from fullpipe.stats.compare import ADVISED, more_seeds
 from fullpipe.stats.words import by_size, none_significant, with_price
@@ -139,7 +140,8 @@ def facts(kept: Results, spec: SweepSpec, runs: int, packets: int, wall_s: float
     added = [f"{key} {jitter}" for key, jitter, _ in spec.plan.added_jitter]
     if added:
         yield f"jitter added so that repetitions differ: {', '.join(added)}"
-    yield f"kept in {kept.directory}, with picture.png; for a report: fullpipe report {kept.directory}"
+    place = called(kept.directory)
+    yield f"kept in {place}, with picture.png; for a report: fullpipe report {place}"
 
 
 def records(

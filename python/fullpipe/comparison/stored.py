@@ -13,6 +13,7 @@ from fullpipe.comparison.show import records, show
 from fullpipe.errors import UserError, printing
 from fullpipe.results.beside import beside
 from fullpipe.results.kept import computing
+from fullpipe.results.objects import is_url, local
 from fullpipe.results.words import command_of
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def are_stored(names: Sequence[str]) -> bool:
         TooFewError: When it is one directory.
     """
     names = [name for name in names if not is_library(name)]
-    there = [name for name in names if Path(name).is_dir()]
+    there = [name for name in names if is_url(name) or Path(name).is_dir()]
     missing = [name for name in names if name not in there and _is_path(name)]
     if missing:
         raise MixedError(
@@ -62,9 +63,10 @@ def compare_stored(directories: Sequence[str], asked: Sequence[str], *, as_json:
     Raises:
         NoResultsError: When a directory has no results, or is named twice.
         MetricError: When a metric is unknown, or the runs have no value of it.
+        ObjectsError: When an object store can't be read, or has nothing there.
         OSError: When a file can't be read.
     """
-    places = [Path(each) for each in directories]
+    places = [local(each) for each in directories]
     with ExitStack() as stack:
         for place in places:
             stack.enter_context(computing(place))

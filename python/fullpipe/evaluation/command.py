@@ -28,7 +28,7 @@ from fullpipe.given import short_name
 from fullpipe.progress import Counter
 from fullpipe.report.markdown import lines
 from fullpipe.report.write import Form, make
-from fullpipe.results import disk
+from fullpipe.results import disk, objects
 from fullpipe.runners import SIMULATOR, is_simulator
 from fullpipe.runners.sim import RUNNER
 from fullpipe.sweeps.execute import Execution
@@ -36,7 +36,7 @@ from fullpipe.verdicts.judged import Verdict, finite, write_table
 from fullpipe.verdicts.show import STYLES, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
@@ -78,7 +78,7 @@ class Asked:
         quick: Evaluate the first and the last value of each axis, with few seeds.
         seeds: The number of seeds; None for the usual one.
         seed: The first seed.
-        out: The directory; None for the usual one.
+        out: The directory, or the URL of an object store; None for the usual one.
         engine: One of :data:`fullpipe.batch.pool.ENGINES`.
         threads: The number of runs at a time; None for one per core.
         as_json: Print only the verdicts, as a JSON list.
@@ -89,7 +89,7 @@ class Asked:
     quick: bool = False
     seeds: int | None = None
     seed: int = 1
-    out: Path | None = None
+    out: str | None = None
     engine: str = "local"
     threads: int | None = None
     as_json: bool = False
@@ -113,6 +113,7 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> Sequence[Outcome]
         ScenarioError: When the algorithm, the queue or a parameter is unknown.
         FailedRunsError: When runs failed on a runner other than the simulator.
         FileExistsError: When the directory has runs of another build or algorithm.
+        ObjectsError: When the object store can't be read or written.
         OSError: When a file can't be written.
     """
     start = time.perf_counter()
@@ -128,27 +129,31 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> Sequence[Outcome]
     place = asked.out or usual_directory(tested, suite, quick=asked.quick, on=runner.name)
     counter = Counter()
     try:
-        with stoppable(lambda: counter.at, kept_in(place)), counter:
+        with (
+            stoppable(lambda: counter.at, kept_in(place)),
+            counter,
+            objects.writable(place) as (directory, push),
+        ):
             with one_cluster(asked.engine):
-                outcomes = _outcomes(chosen, (tested, baselines), place, counter, asked)
+                outcomes = _outcomes(chosen, (tested, baselines), directory, push, counter, asked)
             recorded: dict[str, Path] = {}
             for each in outcomes:
                 counter.begin(len(outcomes), len(recorded), "recording the worst cells")
-                if directory := worst.record(each, tested, place / "worst", runner.name):
-                    recorded[each.criterion.name] = directory
+                if run := worst.record(each, tested, directory / "worst", runner.name):
+                    recorded[each.criterion.name] = run
             about = (suite, tested, baselines, outcomes, list(seeds), runner)
             report = dossier.report(*about, recorded)
             short = replace(report, sections=report.sections[:1])
-            disk.make_folder(place)
-            write_table(place, "\n".join(lines(short, [])) + "\n", _records(outcomes, tested))
-            make(report, Form.HTML, place / PAGE)
+            disk.make_folder(directory)
+            write_table(directory, "\n".join(lines(short, [])) + "\n", _records(outcomes, tested))
+            make(report, Form.HTML, directory / PAGE)
             counter.begin(1, 0, "drawing")
             drawn = {
                 each.criterion.name: recorded[each.criterion.name]
                 for each in outcomes
                 if each.verdict in (Verdict.MISSED, Verdict.REPORT)
             }
-            make(dossier.report(*about, drawn), Form.MD, place / MARKDOWN)
+            make(dossier.report(*about, drawn), Form.MD, directory / MARKDOWN)
     except NoClusterError:
         raise
     except ClusterError as error:
@@ -221,6 +226,7 @@ def _outcomes(
     chosen: Sequence[Criterion],
     contenders: tuple[Contender, Sequence[Contender]],
     place: Path,
+    push: Callable[[], object],
     counter: Counter,
     asked: Asked,
 ) -> list[Outcome]:
@@ -236,7 +242,7 @@ def _outcomes(
         named = _Named(counter, f"{number}/{len(chosen)} {each.name}")
         home = place / "criteria" / homes[each.name]
         try:
-            outcomes.append(_outcome(each, contenders, home, named, asked))
+            outcomes.append(_outcome(each, contenders, home, push, named, asked))
         except FailedRunsError as error:
             if error.in_a_row:
                 raise
@@ -251,6 +257,7 @@ def _outcome(
     criterion: Criterion,
     contenders: tuple[Contender, Sequence[Contender]],
     home: Path,
+    push: Callable[[], object],
     counter: Counter,
     asked: Asked,
 ) -> Outcome:
@@ -268,6 +275,7 @@ def _outcome(
             engine=asked.engine,
             threads=asked.threads,
             runners=[asked.runner],
+            push=push,
         ).run(spec)
 
     found = measured(criterion, tested, baselines, asked.all_seeds, home, execute, asked.runner)

@@ -23,6 +23,7 @@ from fullpipe.batch.spec import build
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.results import disk, fresh_directory, kept, suited_interval
+from fullpipe.results.objects import called
 from fullpipe.results.sums import in_name, is_whole_directory
 from fullpipe.run import load, run
 from fullpipe.verdicts.estimate import Estimate
@@ -96,7 +97,7 @@ def conformance(
             lambda: so_far.kept if so_far else "nothing kept",
         ),
         so_far or nullcontext(),
-        fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside,
+        fresh_directory(out, called=f"--out {called(out)}") if out else nullcontext() as aside,
         counting() as bar,
     ):
         # Without drawings, all cases take about a second.
@@ -122,7 +123,7 @@ def conformance(
             console.print(f"{sums(cases)}, in {time.perf_counter() - start:.1f} s", style="bold")
             if out:
                 console.print(
-                    f"kept in {out}: table.md, and a directory for each run",
+                    f"kept in {called(out)}: table.md, and a directory for each run",
                     markup=False,
                     soft_wrap=True,
                 )
@@ -169,7 +170,7 @@ def _checkpoint(algorithm: str, params: Mapping[str, str], seed: int, out: Path)
             sources(given([algorithm])) + b"".join(each.content for each in used([algorithm]))
         ),
     }
-    return Checkpoint(out, about, f"--out {out}")
+    return Checkpoint(out, about, f"--out {called(out)}")
 
 
 def _check_name(algorithm: str) -> None:

@@ -9,6 +9,7 @@ from fullpipe.evaluation.measure import variation_directory
 from fullpipe.evaluation.suite import VARIATION
 from fullpipe.report.panels import time
 from fullpipe.results import disk, suited_interval
+from fullpipe.results.objects import called
 from fullpipe.results.single import load_run
 from fullpipe.results.sums import is_whole_directory
 from fullpipe.results.words import command_of
@@ -63,5 +64,5 @@ def replay(outcome: Outcome, tested: Contender, on: str) -> str:
     if outcome.criterion.metric == VARIATION:
         place = variation_directory(place, cell.seed)
     again = options(own("", [("flow.0.cc", tested.name)]))
-    words = [str(place), "--point", str(point), *option(on), *again, "--seed", str(cell.seed)]
+    words = [called(place), "--point", str(point), *option(on), *again, "--seed", str(cell.seed)]
     return command_of("run", words)

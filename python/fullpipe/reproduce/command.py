@@ -22,7 +22,7 @@ from fullpipe.reproduce import save, show, show_claims
 from fullpipe.reproduce.runner import Stored
 from fullpipe.reproduce.study import count_runs, study
 from fullpipe.reproduce.study import variants as variants_of
-from fullpipe.results import fresh_directory
+from fullpipe.results import fresh_directory, objects
 from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER
 from fullpipe.verdicts.judged import Verdict, records
@@ -46,7 +46,7 @@ def reproduce(
     *,
     seeds: int | None = None,
     cases: Sequence[str] = (),
-    out: Path | None = None,
+    out: str | None = None,
     as_json: bool = False,
     variants: bool = False,
     runner: Runner = RUNNER,
@@ -57,7 +57,7 @@ def reproduce(
         name: The study's `name`, or the path of its file.
         seeds: Number of runs of each case; None for the number in the file.
         cases: `fnmatch` patterns of cases to run; empty for all.
-        out: Directory for the results; None for a numbered directory in `results/`.
+        out: Directory, or URL of an object store, for the results; None for a numbered directory in `results/`.
         as_json: Whether to print only the list of :class:`fullpipe.verdicts.judged.Record`.
         variants: Whether to also count the cells that each variant in the file meets.
         runner: The runner. Cases that it does not support are skipped, with the reason.
@@ -69,6 +69,7 @@ def reproduce(
         PublishedError: When the file is invalid.
         ScenarioError: When one of its scenarios is invalid.
         FileExistsError: When `out` exists.
+        ObjectsError: When the object store can't be read or written.
         OSError: When the file can't be read or `out` can't be written.
     """
     start = time.perf_counter()
@@ -78,23 +79,25 @@ def reproduce(
         _refuse_for_a_wing(file, seeds, variants, runner)
         about = _about(file, seeds, cases, variants, runner)
         target = out or _free(file.stem.split("-")[0], about)
-        return of_a_wing(file, target, about=about, cases=cases, called=called, as_json=as_json)
+        with objects.writable(target) as (place, _):
+            return of_a_wing(file, place, about=about, cases=cases, called=called, as_json=as_json)
     simulated = is_simulator(runner)
     published = tables.load(file, real=not simulated).only(cases).with_seeds(seeds)
     others = variants_of(published) if variants else []
     about = _about(file, seeds, cases, variants, runner)
     target = out or _free(published.name if simulated else f"{published.name}-{runner.name}", about)
-    so_far = checkpoint.Checkpoint(target, about, called or str(target))
-    done, rows = _executed(published, others, runner, so_far, target, called)
-    with stoppable(
-        lambda: "before the report was written", kept=f"all other results are in {target}"
-    ):
-        write_report(target)
+    with objects.writable(target) as (place, _):
+        so_far = checkpoint.Checkpoint(place, about, called or str(place))
+        done, rows = _executed(published, others, runner, so_far, place, called)
+        with stoppable(
+            lambda: "before the report was written", kept=f"all other results are in {target}"
+        ):
+            write_report(place)
     with printing():
         if as_json:
             print(json.dumps(records(done.judged)))
         else:
-            _show(published, done, rows, target, start)
+            _show(published, done, rows, place, start)
     return Verdict.MISSED not in done.verdicts
 
 
@@ -180,7 +183,7 @@ def _show(published: Published, done: StudyOutcome, rows: Rows, target: Path, st
     look = f" or {there[0]}" if there else ""
     seconds = time.perf_counter() - start
     console.print(
-        f"Report: {target}/report.html{look}; also table.md and more ({seconds:.1f} s)",
+        f"Report: {objects.called(target)}/report.html{look}; also table.md and more ({seconds:.1f} s)",
         markup=False,
         soft_wrap=True,
     )

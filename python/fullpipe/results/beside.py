@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -13,13 +14,13 @@ from fullpipe import _core
 from fullpipe.results.about import TestTable
 from fullpipe.results.load import load
 from fullpipe.results.model import RESULTS, RUNNER, Axis, NoResultsError, Point, Results
+from fullpipe.results.objects import called
 from fullpipe.results.overlay import overlays
 from fullpipe.results.scenario import PROFILE, flat
 from fullpipe.results.words import short, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from fullpipe.metrics import Metrics
     from fullpipe.results.about import TestAbout
@@ -55,9 +56,8 @@ def beside(directories: Sequence[Path]) -> Results:
     places = [each.resolve() for each in directories]
     if twice := next((each for each in places if places.count(each) > 1), None):
         raise NoResultsError(f"{twice}: named twice\n  fix: name each directory once")
-    parts = [
-        _Part(load(each), name) for each, name in zip(directories, _names(places), strict=True)
-    ]
+    named = [Path(called(each)).resolve() for each in directories]
+    parts = [_Part(load(each), name) for each, name in zip(directories, _names(named), strict=True)]
     axes = _swept(parts)
     for part in parts:
         part.fill(axes)

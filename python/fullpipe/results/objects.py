@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import UserError, how_to_add
+from fullpipe.results.files import fresh_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -33,6 +34,9 @@ _PUSH_S = 1.0
 _AT_A_TIME = 16
 
 State = tuple[int, int, int]
+
+_URLS: dict[Path, str] = {}
+"""The URLs of this process's copies."""
 
 
 class ObjectsError(UserError):
@@ -54,9 +58,19 @@ def local(place: str | os.PathLike[str]) -> Path:
         return Path(place)
     store = _Store(str(place))
     directory = _copy_of(store.url) / "read"
+    _URLS[directory] = store.url
     if not _fetch(store, directory):
         raise ObjectsError(f"{store.url}: no objects there\n  fix: name the URL given to --out")
     return directory
+
+
+def called(place: str | os.PathLike[str]) -> str:
+    """Returns the name of a place of results for users: a path, or the URL if it is in a copy of a store."""
+    path = Path(place)
+    for copy in (path, *path.parents):
+        if copy in _URLS:
+            return "/".join([_URLS[copy], *path.relative_to(copy).parts])
+    return str(place)
 
 
 class Mirror:
@@ -70,6 +84,7 @@ class Mirror:
         self._store, self._lease = store, lease
         # Not the one for reading, since a reader of this machine would delete files that are not pushed yet.
         self.directory = _copy_of(store.url) / "write"
+        _URLS[self.directory] = store.url
         _fetch(store, self.directory)
         self._pushed = {name: _state(file) for name, file in _files(self.directory)}
         self._next = 0.0
@@ -129,6 +144,23 @@ def writable(place: str | os.PathLike[str]) -> Iterator[tuple[Path, Callable[[],
             yield mirror.directory, mirror.push
         finally:
             mirror.push(now=True)
+
+
+@contextmanager
+def fresh(place: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yields a temporary directory that becomes a new directory, or the objects of a URL, when the block succeeds.
+
+    Raises:
+        ObjectsError: When the store can't be read or written.
+        BlockingIOError: When another process adds to it.
+        FileExistsError: When it has anything already.
+        OSError: When it can't be written.
+    """
+    with (
+        writable(place) as (directory, _),
+        fresh_directory(directory, called=f"--out {place}") as aside,
+    ):
+        yield aside
 
 
 class _Store:

@@ -21,6 +21,7 @@ from fullpipe.results.model import (
     Series,
     table_file,
 )
+from fullpipe.results.objects import called
 from fullpipe.results.rows import rows_of
 from fullpipe.results.sums import is_there
 from fullpipe.results.total import total_of
@@ -36,7 +37,7 @@ def load_run(directory: Path) -> Results:
     metrics = read_measured(file) if is_there(measured) else read_json(file, Metrics)
     text = read_text(directory / "scenario.toml")
     resolved = directory / "resolved.toml"
-    title, about = titled(text, str(directory))
+    title, about = titled(text, called(directory))
     rows = rows_of(metrics)
     if rows.is_empty():
         raise NoResultsError(
@@ -81,7 +82,7 @@ def load_runs(directory: Path) -> Results:
     """Loads what `run` saves of several runners: one scenario, and a point for each runner."""
     runners = read_json(directory / RUNNERS, RunnersAbout)["runners"]
     parts = [load_run(directory / runner) for runner in runners]
-    title, about = titled(parts[0].scenarios["scenario.toml"], str(directory))
+    title, about = titled(parts[0].scenarios["scenario.toml"], called(directory))
     points = {
         number: replace(
             part.points[0], number=number, label=title, settings={RUNNER: runner}, runner=runner

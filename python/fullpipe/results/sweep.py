@@ -14,6 +14,7 @@ from fullpipe.algorithms.own import options
 from fullpipe.results import about as abouts
 from fullpipe.results.kept import read_json, read_parquet, shards
 from fullpipe.results.model import RUNNER, TABLES, Axis, NoResultsError, Point, Results, Series
+from fullpipe.results.objects import called
 from fullpipe.results.overlay import overlays
 from fullpipe.results.sums import is_shard, is_there, stem
 from fullpipe.results.words import command_of, short, spans, titled
@@ -246,7 +247,7 @@ def _points(
         place = ["--point", str(row["point"] % count)]
         seed = ["--seed", str(row["seed"][0])]
         again = options(about.get("algorithms", []))
-        command = command_of("run", [str(directory), *place, *option(runner), *again, *seed])
+        command = command_of("run", [called(directory), *place, *option(runner), *again, *seed])
         one_of = runner if len(runners) > 1 else ""
         if one_of:
             settings[RUNNER] = runner

@@ -10,7 +10,7 @@ from fullpipe import terminal
 from fullpipe.batch.checkpoint import Checkpoint
 from fullpipe.errors import stoppable
 from fullpipe.progress import Counter
-from fullpipe.results import disk, fresh_directory
+from fullpipe.results import disk, fresh_directory, objects
 from fullpipe.verdicts.judged import Verdict, records, write_table
 from fullpipe.wings.fleet.study import published, show, study
 
@@ -70,7 +70,7 @@ def reproduce(
     show.show(asked, done, console)
     seconds = time.perf_counter() - start
     console.print(
-        f"Overview: {target}/overview.png; also table.md and fleets/ ({seconds:.1f} s)",
+        f"Overview: {objects.called(target)}/overview.png; also table.md and fleets/ ({seconds:.1f} s)",
         markup=False,
         soft_wrap=True,
     )

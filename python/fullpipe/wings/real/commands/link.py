@@ -6,12 +6,12 @@ from typing import Annotated
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     MORE_SETTINGS,
-    new_directory,
+    new_place,
     path_options,
     set_option,
     setting,
 )
-from fullpipe.commands.shared import STORE, shares
+from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, user_errors
 
 
@@ -20,7 +20,7 @@ from fullpipe.errors import fail, user_errors
     ("COMMAND runs with this machine's TCP", ["--plugin", "--recipe", "--programs", "--on"]),
     ("COMMAND runs once, in real time", ["--repeat", "--threads", "--engine"]),
     ("standard output is COMMAND's; link.json in `--out` has the numbers", ["--json"]),
-    ("not yet", ["--seed", STORE]),
+    ("not yet", ["--seed"]),
 )
 @path_options(where="in each direction", without=("duration",))
 def command(
@@ -99,11 +99,11 @@ def command(
         Option("--live", help="Print rate, queue and drops every second, on a terminal with bars."),
     ] = False,
     out: Annotated[
-        Path | None,
+        str | None,
         Option(
-            metavar="DIR",
-            parser=new_directory,
-            help="New directory for the report and packet captures (pcapng) of both ends.",
+            metavar="DIR|URL",
+            parser=new_place,
+            help="New directory or s3://BUCKET/PREFIX for the report and packet captures (pcapng) of both ends.",
         ),
     ] = None,
 ) -> None:

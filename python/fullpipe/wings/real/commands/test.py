@@ -1,6 +1,5 @@
 """`fullpipe test`."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fullpipe.commands.declare import Argument, Option
@@ -11,14 +10,14 @@ from fullpipe.commands.options import (
     PLUGIN,
     algorithms_of,
     load_plugins,
-    new_directory,
+    new_place,
     path_options,
     repeat_option,
     seed_option,
     set_option,
     setting,
 )
-from fullpipe.commands.shared import STORE, shares
+from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, user_errors
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ _MOST_REPEATS = 10_000
 
 @shares(
     ("the test has its load; that of the test `program` is COMMAND", ["--programs"]),
-    ("not yet", ["--recipe", STORE, "--threads", "--engine"]),
+    ("not yet", ["--recipe", "--threads", "--engine"]),
 )
 @path_options(where="down, and up unless --profile has an uplink")
 def command(
@@ -100,11 +99,11 @@ def command(
         ),
     ] = "sim",
     out: Annotated[
-        Path | None,
+        str | None,
         Option(
-            metavar="DIR",
-            parser=new_directory,
-            help="New directory for the results, and the first run with its trace.",
+            metavar="DIR|URL",
+            parser=new_place,
+            help="New directory or s3://BUCKET/PREFIX for the results, and the first run with its trace.",
         ),
     ] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
@@ -199,7 +198,7 @@ def _program(
     server: list[str],
     *,
     cc: str | None,
-    out: Path | None,
+    out: str | None,
     as_json: bool,
 ) -> int:
     """Runs the test of a program; returns its exit code."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe import _core, terminal
 from fullpipe.errors import UserError, stoppable
-from fullpipe.results import disk, fresh_directory
+from fullpipe.results import disk, objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ def link(
     uplink: bool,
     unconfined: bool,
     live: bool,
-    out: Path | None,
+    out: str | None,
 ) -> int:
     """Runs `command`, or a shell, and prints a report on standard error at the end.
 
@@ -61,7 +61,7 @@ def link(
         unconfined: Whether programs can use the machine's devices, shared memory, set-user-ID
             programs and all system calls.
         live: Whether to print a line each second, on a terminal with bars.
-        out: A new directory for the report, the scenario and captures.
+        out: A new directory, or the URL of an object store, for the report, the scenario and captures.
 
     Returns:
         The exit code of the program; 130 if Ctrl-C ended it.
@@ -72,7 +72,7 @@ def link(
         OSError: When this machine does not allow it, or `out` can't be written.
     """
     refuse()
-    with fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside:
+    with objects.fresh(out) if out else nullcontext() as aside:
         shown = _live_lines("up" if upload else "down") if live else None
         with stoppable(lambda: "while the command ran", "it was ended and left nothing behind"):
             report, _ = execute(
@@ -246,7 +246,7 @@ def _live_lines(way: str) -> Callable[[dict[str, Any]], None]:
     return say
 
 
-def _show(report: dict[str, Any], out: Path | None, *, uplink: bool) -> None:
+def _show(report: dict[str, Any], out: str | None, *, uplink: bool) -> None:
     from fullpipe.wings.real.links.show import show, unreached
 
     console = terminal.console(stderr=True)

@@ -12,7 +12,7 @@ from fullpipe._core import ScenarioError
 from fullpipe.batch.repeated import Repeated, Setup, repeat
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import Bar, Counter, Intervals
-from fullpipe.results import disk, fresh_directory, save_run
+from fullpipe.results import disk, objects, save_run
 from fullpipe.results.about import TEST
 from fullpipe.run import Run
 from fullpipe.wings.real.loadtest.measure import measure
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def test(
-    plan: Plan, runner: Runner, seeds: Sequence[int], *, cc: str, out: Path | None, as_json: bool
+    plan: Plan, runner: Runner, seeds: Sequence[int], *, cc: str, out: str | None, as_json: bool
 ) -> None:
     """Runs a test and prints its results.
 
@@ -38,7 +38,7 @@ def test(
         runner: The runner.
         seeds: The seeds; the run of the first one is kept.
         cc: The algorithm of the load.
-        out: A new directory for the results.
+        out: A new directory, or the URL of an object store, for the results.
         as_json: Whether to print one JSON object instead of tables.
 
     Raises:
@@ -47,7 +47,7 @@ def test(
     """
     start = time.perf_counter()
     _refuse(plan, runner)
-    with fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside:
+    with objects.fresh(out) if out else nullcontext() as aside:
         first, numbers = _first(plan, runner, aside, as_json=as_json)
         each = [numbers, *_others(plan, runner, seeds[1:])]
         outcome = Outcome(plan, runner.name, cc, seeds, each)
@@ -110,7 +110,7 @@ def _others(plan: Plan, runner: Runner, seeds: Sequence[int]) -> Sequence[Number
         return repeat([job], tick, runner)[0]
 
 
-def _print(outcome: Outcome, warnings: Sequence[str], out: Path | None, wall_s: float) -> None:
+def _print(outcome: Outcome, warnings: Sequence[str], out: str | None, wall_s: float) -> None:
     from fullpipe.view.path import path_line
 
     plan = outcome.plan

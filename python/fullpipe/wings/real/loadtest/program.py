@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import terminal
 from fullpipe.errors import UserError, printing, stoppable
-from fullpipe.results import disk, fresh_directory
+from fullpipe.results import disk, objects
 from fullpipe.results.about import TEST
 from fullpipe.results.kept import read_parquet
 from fullpipe.wings.real.links.run import execute, refuse
@@ -44,7 +44,7 @@ def test_program(
     servers: Sequence[Sequence[str]],
     *,
     cc: str | None,
-    out: Path | None,
+    out: str | None,
     as_json: bool,
 ) -> int:
     """Runs a program behind the path with probes next to it, and prints the results.
@@ -54,7 +54,7 @@ def test_program(
         program: The program with its arguments.
         servers: Programs for the far end.
         cc: Congestion control of both ends; None for the machine's.
-        out: A new directory for the results.
+        out: A new directory, or the URL of an object store, for the results.
         as_json: Whether to print one JSON object instead of tables; the program then prints on standard error.
 
     Returns:
@@ -110,10 +110,10 @@ def test_program(
 
 
 @contextmanager
-def _directory(out: Path | None) -> Iterator[Path]:
+def _directory(out: str | None) -> Iterator[Path]:
     """Yields the new directory of the results, or one that is deleted at the end."""
     if out:
-        with fresh_directory(out, called=f"--out {out}") as aside:
+        with objects.fresh(out) as aside:
             yield aside
     else:
         with TemporaryDirectory(prefix="fullpipe-test-") as aside:
@@ -219,7 +219,7 @@ def _way(
 
 
 def _print(
-    outcome: Outcome, report: dict[str, Any], program: Sequence[str], out: Path | None
+    outcome: Outcome, report: dict[str, Any], program: Sequence[str], out: str | None
 ) -> None:
     from fullpipe.view.path import path_line
 

@@ -21,7 +21,7 @@ from fullpipe.batch.spec import build
 from fullpipe.errors import UserError, printing, stoppable
 from fullpipe.given import short_name
 from fullpipe.progress import Counter
-from fullpipe.results import disk, fresh_directory
+from fullpipe.results import disk, fresh_directory, objects
 from fullpipe.verdicts.judged import finite
 from fullpipe.verdicts.show import wrapped
 from fullpipe.wings.search.attack import worst as chosen
@@ -57,7 +57,7 @@ class Asked:
         at_random: Whether to propose scenarios at random.
         count: The number of scenarios to choose.
         seed: The seed of the search.
-        out: The new directory; None for the usual one.
+        out: The new directory, or the URL of an object store; None for the usual one.
         threads: The number of runs at a time; None for one per core.
         as_json: Print only the table, as a JSON list.
     """
@@ -70,7 +70,7 @@ class Asked:
     at_random: bool = False
     count: int = 5
     seed: int = 1
-    out: Path | None = None
+    out: str | None = None
     threads: int | None = None
     as_json: bool = False
 
@@ -83,6 +83,7 @@ def attack(algorithm: str, params: Mapping[str, object], asked: Asked) -> None:
         MissingExtraError: When the package of the optimizer is not installed.
         ScenarioError: When the algorithm or a parameter is unknown.
         FileExistsError: When the directory exists.
+        ObjectsError: When the object store can't be read or written.
         OSError: When a file can't be written.
     """
     plan = _plan(algorithm, params, asked)
@@ -90,25 +91,28 @@ def attack(algorithm: str, params: Mapping[str, object], asked: Asked) -> None:
     about = {"search": _identity(plan), "build": build()}
     called = f"--out {asked.out}" if asked.out else str(place)
     counter = Counter(of="s of CPU time", notes=not asked.as_json)
-    kept = Checkpoint(place, about, called)
-    with (
-        fresh_directory(place, called) as aside,
-        kept,
-        stoppable(lambda: counter.at, lambda: kept.kept),
-        counter,
-    ):
-        progress = _Progress(plan, counter)
-        found = search(plan, kept, progress.show)
-        counter.begin(chosen.LOOKED_AT * asked.count, 0, "verifying")
-        worst = chosen.choose(plan, found.ranked(), asked.count, lambda done: counter.show(done, 0))
-        records = _write(plan, worst, aside, place)
-        disk.write(aside / "table.md", _markdown(plan, found, worst, records))
-        disk.write(aside / "attack.json", json.dumps(_about(plan, found, records), indent=1))
+    with objects.writable(place) as (directory, _):
+        kept = Checkpoint(directory, about, called)
+        with (
+            fresh_directory(directory, called) as aside,
+            kept,
+            stoppable(lambda: counter.at, lambda: kept.kept),
+            counter,
+        ):
+            progress = _Progress(plan, counter)
+            found = search(plan, kept, progress.show)
+            counter.begin(chosen.LOOKED_AT * asked.count, 0, "verifying")
+            worst = chosen.choose(
+                plan, found.ranked(), asked.count, lambda done: counter.show(done, 0)
+            )
+            records = _write(plan, worst, aside, str(place))
+            disk.write(aside / "table.md", _markdown(plan, found, worst, records))
+            disk.write(aside / "attack.json", json.dumps(_about(plan, found, records), indent=1))
     with printing():
         if asked.as_json:
             print(json.dumps(records))
         else:
-            show(plan, found, worst, records, place, terminal.console())
+            show(plan, found, worst, records, str(place), terminal.console())
 
 
 def usual_directory(plan: Plan) -> Path:
@@ -190,7 +194,7 @@ class _Progress:
         self._counter.show(round(done), 0, self._plan.budget_s - done)
 
 
-def _write(plan: Plan, worst: Sequence[Worst], aside: Path, place: Path) -> list[dict[str, object]]:
+def _write(plan: Plan, worst: Sequence[Worst], aside: Path, place: str) -> list[dict[str, object]]:
     """Saves the run of each scenario, and returns the rows of the table."""
     records: list[dict[str, object]] = []
     for number, each in enumerate(worst, 1):
@@ -198,7 +202,7 @@ def _write(plan: Plan, worst: Sequence[Worst], aside: Path, place: Path) -> list
         chosen.record(plan, each, aside / folder)
         records.append(
             {
-                "scenario": str(place / folder / "scenario.toml"),
+                "scenario": f"{place}/{folder}/scenario.toml",
                 "parts": list(each.parts),
                 "value": finite(each.median),
                 "least": finite(each.own[0]),
@@ -216,7 +220,7 @@ def show(
     found: Found,
     worst: Sequence[Worst],
     records: Sequence[Mapping[str, object]],
-    place: Path,
+    place: str,
     console: Console,
 ) -> None:
     """Prints the worst scenarios, with the commands that look at them and shrink them."""
@@ -259,7 +263,9 @@ def _words(each: Worst) -> str:
 
 def _shrinking(record: Mapping[str, object]) -> str:
     keep: Sequence[str] = record["keep"]  # type: ignore[assignment]
-    words = ["fullpipe", "attack", "shrink", str(record["scenario"])]
+    scenario = str(record["scenario"])
+    named = scenario.rpartition("/")[0] if objects.is_url(scenario) else scenario
+    words = ["fullpipe", "attack", "shrink", named]
     own_: Sequence[Own] = record["algorithms"]  # type: ignore[assignment]
     return shlex.join(
         [*words, *(word for each in keep for word in ("--keep", each)), *options(own_)]

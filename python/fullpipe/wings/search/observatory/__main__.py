@@ -2,15 +2,15 @@
 
 import sys
 import time
-from pathlib import Path
+from pathlib import PurePath
 from typing import Annotated
 
 from fullpipe.batch import kept_in
 from fullpipe.batch.store import alone
 from fullpipe.commands.declare import Argument, Option, command_of
 from fullpipe.commands.listing import SETTINGS, exited
-from fullpipe.commands.options import THREADS, repeat_option
-from fullpipe.commands.shared import PATH, STORE, shares
+from fullpipe.commands.options import THREADS, new_place, repeat_option
+from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import (
     ending,
     fail,
@@ -21,7 +21,7 @@ from fullpipe.errors import (
     user_errors,
 )
 from fullpipe.progress import Counter
-from fullpipe.results import disk, parents, read_parquet
+from fullpipe.results import disk, objects, parents, read_parquet
 from fullpipe.wings.search.observatory import measure, plan, site
 
 
@@ -33,10 +33,17 @@ from fullpipe.wings.search.observatory import measure, plan, site
     ),
     ("it is compared with an earlier one seed by seed", ["--seed"]),
     ("its results are a site, and values-….parquet", ["--json"]),
-    ("not yet", [STORE, "--engine"]),
+    ("not yet", ["--engine"]),
 )
 def observatory(
-    out: Annotated[Path, Argument(metavar="DIR", help="Directory of the runs and the site.")],
+    out: Annotated[
+        str,
+        Argument(
+            metavar="DIR|URL",
+            parser=new_place,
+            help="Directory or s3://BUCKET/PREFIX of the runs and the site.",
+        ),
+    ],
     small: Annotated[
         bool, Option("--small", help="First and last value of each axis, three seeds.")
     ] = False,
@@ -55,8 +62,10 @@ def observatory(
     ] = None,
     threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,
     against: Annotated[
-        Path | None,
-        Option(metavar="DIR", help="Directory of an earlier observatory to compare with."),
+        str | None,
+        Option(
+            metavar="DIR|URL", help="Directory or URL of an earlier observatory to compare with."
+        ),
     ] = None,
 ) -> None:
     """Run every algorithm on many paths, and write the results as a site.
@@ -75,15 +84,26 @@ def observatory(
     counter, start = Counter(), time.perf_counter()
     with user_errors():
         earlier = _earlier(against) if against else None
-        with stoppable(lambda: counter.at, kept_in(out)), parents(out.resolve()):
-            disk.make_folder(out)
-            with alone(out):
+        with (
+            stoppable(lambda: counter.at, kept_in(out)),
+            objects.writable(out) as (directory, push),
+            parents(directory.resolve()),
+        ):
+            disk.make_folder(directory)
+            with alone(directory):
                 with counter:
                     values = measure.measured(
-                        families, algorithms, seeds, out, counter, "make observatory", threads
+                        families,
+                        algorithms,
+                        seeds,
+                        directory,
+                        counter,
+                        "make observatory",
+                        threads,
+                        push,
                     )
-                site.write(families, algorithms, values, out / "site", earlier)
-    print(f"{out / 'site/index.html'}, after {time.perf_counter() - start:.0f} s")
+                site.write(families, algorithms, values, directory / "site", earlier)
+    print(f"{out}/site/index.html, after {time.perf_counter() - start:.0f} s")
 
 
 def _chosen(option: str, given: str | None, known: list[str]) -> list[str]:
@@ -97,14 +117,15 @@ def _chosen(option: str, given: str | None, known: list[str]) -> list[str]:
     return names
 
 
-def _earlier(place: Path) -> site.Earlier:
+def _earlier(place: str) -> site.Earlier:
     """Reads an earlier observatory.
 
     Raises:
         OSError: When it is not there.
         DamagedError: When its values are damaged.
     """
-    files = measure.kept_values(place)
+    directory = objects.local(place)
+    files = measure.kept_values(directory)
     if not files:
         fail(
             f"--against {place}: no {measure.VALUES}-….parquet is there\n  fix: name the directory of an observatory"
@@ -115,7 +136,7 @@ def _earlier(place: Path) -> site.Earlier:
             "  fix: run the command that made it again"
         )
     values = read_parquet(files[0], list(measure.COLUMNS))
-    return site.Earlier(f"fullpipe {values['version'][0]} in {place.name}", values)
+    return site.Earlier(f"fullpipe {values['version'][0]} in {PurePath(place).name}", values)
 
 
 command = command_of(observatory, "python -m fullpipe.wings.search.observatory")

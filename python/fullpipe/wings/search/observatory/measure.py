@@ -16,7 +16,7 @@ from fullpipe.sweeps.execute import Execution
 from fullpipe.wings.search.observatory.plan import FIRST_SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from fullpipe.progress import Counter
@@ -38,6 +38,7 @@ def measured(
     counter: Counter,
     command: str,
     threads: int | None = None,
+    push: Callable[[], object] = lambda: None,
 ) -> pl.DataFrame:
     """Executes the missing runs of all families, and writes :data:`VALUES`.
 
@@ -59,7 +60,7 @@ def measured(
             repeat=seeds,
             seed=FIRST_SEED,
         )
-        Execution(place, counter, command, trace="off", threads=threads).run(spec)
+        Execution(place, counter, command, trace="off", threads=threads, push=push).run(spec)
         found.append(_values(family, algorithms, Sweep(place).frame()))
     values = pl.concat(found)
     new = write_shard(values, out, VALUES)

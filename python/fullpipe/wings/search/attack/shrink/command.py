@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import terminal
@@ -13,7 +12,7 @@ from fullpipe.algorithms.classes import given
 from fullpipe.errors import fail, printing, stoppable
 from fullpipe.origin import read
 from fullpipe.progress import Counter
-from fullpipe.results import disk
+from fullpipe.results import disk, objects
 from fullpipe.run import parse
 from fullpipe.toml import value_of
 from fullpipe.wings.search.attack.shrink.conditions import expanded, negated
@@ -23,6 +22,7 @@ from fullpipe.wings.search.attack.shrink.reduce import reduce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 _WIDTH = 118
 
@@ -54,11 +54,13 @@ def shrink(scenario: str, asked: Asked) -> None:
     """Shrinks a scenario, and prints or writes the result.
 
     Raises:
+        ObjectsError: When an object store can't be read, or has nothing there.
         UserError: When a condition does not fit the scenario.
         ScenarioError: When the scenario is refused.
         OSError: When a file can't be read or written.
     """
-    place = Path(scenario) / "scenario.toml" if Path(scenario).is_dir() else scenario
+    folder = objects.local(scenario)
+    place = folder / "scenario.toml" if folder.is_dir() else scenario
     text, file = read(place)
     parse(text, file, set=dict(asked.settings))
     tables = _set(tomllib.loads(text), asked.settings)

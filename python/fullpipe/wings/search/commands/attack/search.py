@@ -12,12 +12,12 @@ from fullpipe.commands.options import (
     THREADS,
     algorithms_of,
     load_plugins,
-    new_directory,
+    new_place,
     seconds,
     seed_option,
     setting,
 )
-from fullpipe.commands.shared import PATH, STORE, shares
+from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import MissingExtraError, fail, user_errors
 from fullpipe.toml import value_of
 from fullpipe.wings.search.attack.goals import GOALS
@@ -37,7 +37,6 @@ _USUAL = Goal(GOALS[0].name)
         ["--recipe", "--programs", "--on", "--engine"],
     ),
     ("it tries each scenario once, and those that it keeps with five seeds", ["--repeat"]),
-    ("not yet", [STORE]),
 )
 def command(
     algorithm: Annotated[
@@ -93,11 +92,11 @@ def command(
     ] = 5,
     seed: Annotated[int, seed_option("Seed of the search.")] = 1,
     out: Annotated[
-        Path | None,
+        str | None,
         Option(
-            metavar="DIR",
-            parser=new_directory,
-            help="New directory for the results (default: results/attack-…).",
+            metavar="DIR|URL",
+            parser=new_place,
+            help="New directory or s3://BUCKET/PREFIX for the results (default: results/attack-…).",
         ),
     ] = None,
     threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,

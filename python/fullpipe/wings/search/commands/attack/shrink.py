@@ -31,9 +31,9 @@ def command(
     scenario: Annotated[
         str,
         Argument(
-            metavar="SCENARIO|DIR",
+            metavar="SCENARIO|DIR|URL",
             complete=("scenarios", "files"),
-            help="Scenario as a TOML file, or the directory of a kept run.",
+            help="Scenario as a TOML file, or the directory or URL of a kept run.",
         ),
     ],
     keep: Annotated[

@@ -98,7 +98,17 @@ def test_the_options_of_a_path_mean_the_same_everywhere() -> None:
                 option = of_path[name]
                 assert (param.metavar or "").removesuffix(",…") == option.metavar
                 texts[name].add((param.help or "").partition(",")[0].partition(" (")[0])
-    everywhere = {"run", "sweep", "compare", "explore", "link", "test", "new"}
+    everywhere = {
+        "run",
+        "sweep",
+        "compare",
+        "explore",
+        "link",
+        "test",
+        "check",
+        "attack shrink",
+        "new",
+    }
     for name, commands in having.items():
         expected = everywhere - {"link"} if name == "duration" else everywhere
         # The path of a trace is stated; its duration is in the trace.

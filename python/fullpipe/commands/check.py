@@ -16,20 +16,22 @@ from fullpipe.commands.options import (
     load_plugins,
     load_recipes,
     new_place,
+    path_options,
     percentage,
     repeat_option,
     seed_option,
     set_option,
     setting,
 )
-from fullpipe.commands.shared import PATH, shares
+from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
 @shares(
-    ("not yet", [PATH, "--duration", "--threads", "--engine"]),
+    ("not yet", ["--threads", "--engine"]),
 )
+@path_options(instead="the scenario's")
 def command(
     paths: Annotated[
         list[Path],
@@ -39,6 +41,8 @@ def command(
             help="Scenarios as TOML files, or directories of them.",
         ),
     ],
+    *,
+    path: list[tuple[str, str]],
     repeat: Annotated[
         int,
         repeat_option("Number of runs of each scenario, each with another seed."),
@@ -128,8 +132,8 @@ def command(
         load_plugins(plugin)
         load_recipes(recipe)
         allow_programs(programs)
-        written = [each.partition("=")[::2] for each in set_ or []]
-        settings = dict(setting(each) for each in set_ or [])
+        written = [*path, *(each.partition("=")[::2] for each in set_ or [])]
+        settings = dict(path) | dict(setting(each) for each in set_ or [])
         if cc is not None:
             written.append(("flow.0.cc", cc))
             settings["flow.0.cc"] = of_file(cc)

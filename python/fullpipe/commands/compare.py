@@ -10,9 +10,11 @@ from fullpipe.commands.options import (
     MORE_SETTINGS,
     ON,
     PLUGIN,
+    PROGRAMS,
     RECIPE,
     SHOW,
     algorithms_of,
+    allow_programs,
     known_metrics,
     load_plugins,
     load_recipes,
@@ -30,20 +32,29 @@ from fullpipe.stats.compare import ADVISED, LEAST_PAIRS
 
 
 @shares(
-    ("not yet", ["--cc", "--programs", "--threads", "--engine"]),
+    ("not yet", ["--threads", "--engine"]),
 )
 @path_options()
 def command(
     algorithms: Annotated[
-        list[str],
+        list[str] | None,
         Argument(
             metavar="ALGORITHM|DIR|URL",
             complete=("algorithms", "files"),
             help="Two or more names from `fullpipe list algorithms`, or Python classes, like my.module:Mine; or "
             "directories or URLs of results to compare instead of new runs.",
         ),
-    ],
+    ] = None,
+    *,
     path: list[tuple[str, str]],
+    cc: Annotated[
+        str | None,
+        Option(
+            metavar="NAME,NAME",
+            complete=("algorithms",),
+            help="Algorithms to compare, besides those named as arguments.",
+        ),
+    ] = None,
     size: Annotated[
         str | None,
         Option(
@@ -82,6 +93,7 @@ def command(
     ] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
     recipe: Annotated[list[Path] | None, RECIPE] = None,
+    programs: Annotated[bool, PROGRAMS] = False,
     as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
 ) -> None:
     """Compare algorithms on one path, or kept results.
@@ -102,21 +114,23 @@ def command(
     from fullpipe.comparison.stored import are_stored, compare_stored
 
     settings = list(path)
+    names = [*(algorithms or []), *([cc] if cc else [])]
     try:
         with user_errors():
             asked = known_metrics(show)
             settings += [setting(text) for text in set_ or []]
             load_plugins(plugin)
             load_recipes(recipe)
-            if are_stored(algorithms):
+            allow_programs(programs)
+            if are_stored(names):
                 options = {"--out": out, "--bytes": size, "--seed": seed, **dict(settings)}
                 _refuse([key for key, value in options.items() if value is not None])
-                compare_stored(algorithms, asked, as_json=as_json)
+                compare_stored(names, asked, as_json=as_json)
                 return
             runners = chosen(on)
             loopback = all(has(runner.name, "loopback") for runner in runners)
             planned = plan(
-                algorithms_of(algorithms), settings, repeat, seed, size=size, loopback=loopback
+                algorithms_of(names), settings, repeat, seed, size=size, loopback=loopback
             )
             compare(planned, out=out, runners=runners, as_json=as_json, asked=asked)
     except TooFewError as error:

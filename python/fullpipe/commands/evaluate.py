@@ -12,10 +12,12 @@ from fullpipe.commands.options import (
     ENGINE,
     ON_ONE,
     PLUGIN,
+    PROGRAMS,
     RECIPE,
     THREADS,
     Engine,
     algorithms_of,
+    allow_programs,
     end_judged,
     load_plugins,
     load_recipes,
@@ -39,7 +41,6 @@ BBR_DRAFT = "bbr-draft"
         [PATH, "--duration", "--set"],
     ),
     ("its argument is the algorithm or queue", ["--cc"]),
-    ("not yet", ["--programs"]),
 )
 def command(
     algorithm: Annotated[
@@ -109,6 +110,7 @@ def command(
     threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
     recipe: Annotated[list[Path] | None, RECIPE] = None,
+    programs: Annotated[bool, PROGRAMS] = False,
     allow_unevaluated: Annotated[
         bool, Option("--allow-unevaluated", help=ALLOW_UNEVALUATED)
     ] = False,
@@ -140,6 +142,7 @@ def command(
     with user_errors():
         load_plugins(plugin)
         load_recipes(recipe)
+        allow_programs(programs)
         if suite == BBR_DRAFT:
             for option, given in (
                 ("--criterion", criterion),

@@ -53,6 +53,12 @@ PARAMETER = Option(
     help="Set a parameter of the algorithm, from `fullpipe explain`; repeatable.",
 )
 ALGORITHM = "Algorithm, from `fullpipe list algorithms`, or a Python class, like my.module:Mine, or a library"
+CC = Option(
+    metavar="NAME",
+    complete=("algorithms",),
+    help="Algorithm of the first flow, from `fullpipe list algorithms`, or a Python class, like my.module:Mine, or a "
+    "trained policy, policy:FILE.",
+)
 THREADS = "Number of runs at a time (default: one per core)."
 FIRST_SEED = "Seed of the first run; each further run uses the next number"
 SHOW = "Metrics to show, by name, instead of the usual ones; `fullpipe list metrics` lists them."
@@ -185,6 +191,13 @@ def new_directory(text: str) -> Path:
         raise wrong(text, "no name", "name a directory that is new or empty")
     if "://" in text:
         raise wrong(text, "a URL", "name a directory of this machine")
+    return Path(text)
+
+
+def named_file(text: str) -> Path:
+    """Parses the name of a file."""
+    if not text.strip():
+        raise wrong(text, "no name", "name a file")
     return Path(text)
 
 

@@ -1,9 +1,22 @@
 """`fullpipe reproduce`."""
 
+from pathlib import Path
 from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
-from fullpipe.commands.options import ON_ONE, new_place, repeat_option
+from fullpipe.commands.options import (
+    ON_ONE,
+    PLUGIN,
+    PROGRAMS,
+    RECIPE,
+    allow_programs,
+    load_plugins,
+    load_recipes,
+    new_place,
+    repeat_option,
+    set_option,
+    setting,
+)
 from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import runner as one_runner
@@ -12,10 +25,8 @@ from fullpipe.runners import runner as one_runner
 @shares(
     ("the study has the paths", [PATH, "--duration"]),
     ("the study has the algorithms", ["--cc"]),
-    (
-        "not yet",
-        ["--set", "--plugin", "--recipe", "--programs", "--seed", "--threads", "--engine"],
-    ),
+    ("it runs the seeds 1, 2, …, as its report says", ["--seed"]),
+    ("not yet", ["--threads", "--engine"]),
 )
 def command(
     name: Annotated[
@@ -38,6 +49,10 @@ def command(
             help="New directory or s3://BUCKET/PREFIX for the results (default: results/NAME-NNN).",
         ),
     ] = None,
+    set_: Annotated[
+        list[str] | None,
+        set_option("Override a key of each of its scenarios, like path.queue=codel; repeatable."),
+    ] = None,
     case: Annotated[
         list[str] | None,
         Option(
@@ -53,6 +68,9 @@ def command(
         ),
     ] = False,
     on: Annotated[str, Option(metavar="RUNNER", help=ON_ONE)] = "sim",
+    plugin: Annotated[list[str] | None, PLUGIN] = None,
+    recipe: Annotated[list[Path] | None, RECIPE] = None,
+    programs: Annotated[bool, PROGRAMS] = False,
     as_json: Annotated[
         bool, Option("--json", help="Print the cells as a JSON list, and nothing else.")
     ] = False,
@@ -83,9 +101,13 @@ def command(
 
     try:
         with user_errors():
+            load_plugins(plugin)
+            load_recipes(recipe)
+            allow_programs(programs)
             met = reproduce(
                 name,
                 seeds=seeds,
+                settings=[setting(text) for text in set_ or []],
                 cases=case or (),
                 out=out,
                 as_json=as_json,

@@ -12,6 +12,7 @@ from fullpipe._core import Scenario
 from fullpipe.algorithms.classes import of_file
 from fullpipe.commands.declare import Option
 from fullpipe.commands.options import (
+    CC,
     ON,
     PLUGIN,
     PROGRAMS,
@@ -67,15 +68,7 @@ def command(
         seed_option("Seed of everything random (default: the scenario's seed)."),
     ] = None,
     set_: Annotated[list[str] | None, set_option(SETTING)] = None,
-    cc: Annotated[
-        str | None,
-        Option(
-            metavar="NAME",
-            complete=("algorithms",),
-            help="Algorithm of the first flow, from `fullpipe list algorithms`, or a Python class, "
-            "like my.module:Mine, or a trained policy, policy:FILE.",
-        ),
-    ] = None,
+    cc: Annotated[str | None, CC] = None,
     trace: Annotated[
         str | None,
         Option(

@@ -32,9 +32,7 @@ from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
-@shares(
-    ("not yet", ["--cc"]),
-)
+@shares()
 @path_options(instead="the scenario's", lists=True)
 def command(
     scenario: Annotated[
@@ -53,6 +51,14 @@ def command(
             metavar="KEY=A,B",
             complete=("settings",),
             help="Values of a key to run with, like path.rtt=10ms,50ms; one value applies to every point; repeatable.",
+        ),
+    ] = None,
+    cc: Annotated[
+        str | None,
+        Option(
+            metavar="NAME,NAME",
+            complete=("algorithms",),
+            help="Algorithms of the first flow to run with; one applies to every point.",
         ),
     ] = None,
     repeat: Annotated[
@@ -165,7 +171,8 @@ def command(
         load_recipes(recipe)
         allow_programs(programs)
         text, file = scenario_of(scenario)
-        settings = [*path, *(setting(each) for each in set_ or [])]
+        algorithms = [] if cc is None else [setting(f"flow.0.cc={cc}")]
+        settings = [*path, *(setting(each) for each in set_ or []), *algorithms]
         shorter = origin.warm_up(text, settings)
         spec = SweepSpec(
             text,

@@ -45,6 +45,7 @@ def reproduce(
     name: str,
     *,
     seeds: int | None = None,
+    settings: Sequence[tuple[str, str]] = (),
     cases: Sequence[str] = (),
     out: str | None = None,
     as_json: bool = False,
@@ -56,6 +57,7 @@ def reproduce(
     Args:
         name: The study's `name`, or the path of its file.
         seeds: Number of runs of each case; None for the number in the file.
+        settings: Keys with values that every scenario has instead of its own.
         cases: `fnmatch` patterns of cases to run; empty for all.
         out: Directory, or URL of an object store, for the results; None for a numbered directory in `results/`.
         as_json: Whether to print only the list of :class:`fullpipe.verdicts.judged.Record`.
@@ -76,15 +78,16 @@ def reproduce(
     file = tables.find(name, runner.name)
     called = None if out is None else f"--out {out}"
     if of_a_wing := tables.of_a_wing(file):
-        _refuse_for_a_wing(file, seeds, variants, runner)
-        about = _about(file, seeds, cases, variants, runner)
+        _refuse_for_a_wing(file, seeds, settings, variants, runner)
+        about = _about(file, seeds, settings, cases, variants, runner)
         target = out or _free(file.stem.split("-")[0], about)
         with objects.writable(target) as (place, _):
             return of_a_wing(file, place, about=about, cases=cases, called=called, as_json=as_json)
     simulated = is_simulator(runner)
     published = tables.load(file, real=not simulated).only(cases).with_seeds(seeds)
+    published = published.with_settings(settings)
     others = variants_of(published) if variants else []
-    about = _about(file, seeds, cases, variants, runner)
+    about = _about(file, seeds, settings, cases, variants, runner)
     target = out or _free(published.name if simulated else f"{published.name}-{runner.name}", about)
     with objects.writable(target) as (place, _):
         so_far = checkpoint.Checkpoint(place, about, called or str(place))
@@ -145,7 +148,12 @@ def _executed(
 
 
 def _about(
-    file: Path, seeds: int | None, cases: Sequence[str], variants: bool, runner: Runner
+    file: Path,
+    seeds: int | None,
+    settings: Sequence[tuple[str, str]],
+    cases: Sequence[str],
+    variants: bool,
+    runner: Runner,
 ) -> dict[str, str]:
     """Returns the settings that determine the runs, by names for messages."""
     content = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
@@ -154,16 +162,26 @@ def _about(
         "fullpipe": f"{__version__}, {build()}",
         "--on": runner.name,
         "--seeds": str(seeds or "the file's"),
+        "--set": ", ".join("=".join(each) for each in settings) or "the file's",
         "--case": ", ".join(cases) or "all",
         "--variants": "yes" if variants else "no",
     }
 
 
-def _refuse_for_a_wing(file: Path, seeds: int | None, variants: bool, runner: Runner) -> None:
-    if seeds is not None or variants or not is_simulator(runner):
-        asked = (
-            "--seeds" if seeds is not None else "--variants" if variants else f"--on {runner.name}"
-        )
+def _refuse_for_a_wing(
+    file: Path,
+    seeds: int | None,
+    settings: Sequence[tuple[str, str]],
+    variants: bool,
+    runner: Runner,
+) -> None:
+    given = {
+        "--seeds": seeds is not None,
+        "--set": bool(settings),
+        "--variants": variants,
+        f"--on {runner.name}": not is_simulator(runner),
+    }
+    if asked := next((option for option, there in given.items() if there), None):
         raise PublishedError(
             f"{asked}: not supported for {file}, a study of a fleet of simulated paths\n  fix: omit the option"
         )

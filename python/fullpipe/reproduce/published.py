@@ -22,7 +22,7 @@ from fullpipe.runners import SIMULATOR
 from fullpipe.verdicts.reader import PublishedError, Reader, read_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from fullpipe.reproduce.groups import Point
     from fullpipe.reproduce.pictures import Picture
@@ -101,29 +101,37 @@ class Published:
 
     def with_seeds(self, seeds: int | None) -> Published:
         """Returns a copy with the given number of runs of everything; None keeps the file's numbers."""
-        if seeds is None:
-            return self
+        return self if seeds is None else self._changed(lambda point: replace(point, seeds=seeds))
 
-        def seeded(cases: tuple[Case, ...]) -> tuple[Case, ...]:
-            return tuple(replace(case, point=replace(case.point, seeds=seeds)) for case in cases)
+    def with_settings(self, settings: Sequence[tuple[str, str]]) -> Published:
+        """Returns a copy whose scenarios have other values of keys."""
+
+        def changed(point: Point) -> Point:
+            every = {**dict(point.setup.settings), **dict(settings)}
+            return replace(point, setup=replace(point.setup, settings=tuple(every.items())))
+
+        return self._changed(changed) if settings else self
+
+    def _changed(self, change: Callable[[Point], Point]) -> Published:
+        """Returns a copy with other points."""
+
+        def cases(of: tuple[Case, ...]) -> tuple[Case, ...]:
+            return tuple(replace(case, point=change(case.point)) for case in of)
+
+        def points(of: tuple[tuple[Point, ...], ...]) -> tuple[tuple[Point, ...], ...]:
+            return tuple(tuple(map(change, each)) for each in of)
 
         return replace(
             self,
-            cases=seeded(self.cases),
-            variants=tuple((name, seeded(cases)) for name, cases in self.variants),
-            claims=tuple(replace(claim, of=_seeded(claim.of, seeds)) for claim in self.claims),
-            pictures=tuple(
-                replace(picture, of=_seeded(picture.of, seeds)) for picture in self.pictures
-            ),
+            cases=cases(self.cases),
+            variants=tuple((name, cases(of)) for name, of in self.variants),
+            claims=tuple(replace(claim, of=points(claim.of)) for claim in self.claims),
+            pictures=tuple(replace(picture, of=points(picture.of)) for picture in self.pictures),
         )
 
 
 def _case(each: Case | Claim) -> str:
     return each.case if isinstance(each, Claim) else each.name
-
-
-def _seeded(of: tuple[tuple[Point, ...], ...], seeds: int) -> tuple[tuple[Point, ...], ...]:
-    return tuple(tuple(replace(point, seeds=seeds) for point in points) for points in of)
 
 
 def find(name: str, runner: str = SIMULATOR) -> Path:

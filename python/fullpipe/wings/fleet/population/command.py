@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from fullpipe.wings.fleet.population.spec import PopulationSpec
 
 
-def simulate(spec: PopulationSpec, out: str, *, engine: str, threads: int | None) -> None:
+def simulate(
+    spec: PopulationSpec, out: str, *, engine: str, threads: int | None, as_json: bool
+) -> None:
     """Runs the missing paths, and prints a summary of all paths.
 
     Raises:
@@ -54,6 +57,9 @@ def simulate(spec: PopulationSpec, out: str, *, engine: str, threads: int | None
         raise
     except ClusterError as error:
         fail(f"{error.problem}; {kept_in(out)}\n  fix: {error.fix}")
+    if as_json:
+        print(json.dumps({"arms": summary(directory).sort("arm").to_dicts()}))
+        return
     seconds = time.perf_counter() - start
     console = terminal.console()
     console.print(f"{spec.plan.title}: {spec.paths:,} paths\n", markup=False)

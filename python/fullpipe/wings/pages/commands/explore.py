@@ -5,9 +5,12 @@ import webbrowser
 from pathlib import Path
 from typing import Annotated
 
+from fullpipe.algorithms.classes import of_file
 from fullpipe.commands.declare import Option
 from fullpipe.commands.options import (
+    CC,
     SETTING,
+    named_file,
     path_options,
     scenario_argument,
     scenario_of,
@@ -28,7 +31,6 @@ from fullpipe.run import parse
     ),
     ("a page runs one scenario, again at each change", ["--repeat", "--threads", "--engine"]),
     ("its result is one page", [STORE, "--json"]),
-    ("not yet", ["--cc"]),
 )
 @path_options(instead="the scenario's")
 def command(
@@ -47,6 +49,7 @@ def command(
         seed_option("Seed of everything random (default: the scenario's seed)."),
     ] = None,
     set_: Annotated[list[str] | None, set_option(SETTING)] = None,
+    cc: Annotated[str | None, CC] = None,
     lesson: Annotated[
         str | None,
         Option(
@@ -65,7 +68,11 @@ def command(
     ] = False,
     out: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Write the page to this file, and do not open it."),
+        Option(
+            metavar="FILE",
+            parser=named_file,
+            help="Write the page to this file, and do not open it.",
+        ),
     ] = None,
 ) -> None:
     """Change a scenario in the browser and watch it run.
@@ -88,6 +95,7 @@ def command(
                 "an option of the path": path,
                 "--seed": seed is not None,
                 "--set": set_,
+                "--cc": cc,
                 "--lesson": lesson,
             }
             if others := [name for name, value in given.items() if value]:
@@ -96,7 +104,7 @@ def command(
                 )
             page = _gallery()
         else:
-            page = _explorer(scenario, dict(path), seed, set_, lesson)
+            page = _explorer(scenario, dict(path), seed, set_, cc, lesson)
         if out is not None:
             from fullpipe.results import disk
 
@@ -116,6 +124,7 @@ def _explorer(
     path: dict[str, str],
     seed: int | None,
     set_: list[str] | None,
+    cc: str | None,
     lesson: str | None,
 ) -> str:
     from fullpipe.wings.pages.explore import DEFAULT, EngineError, explorer, lessons
@@ -125,6 +134,8 @@ def _explorer(
     if lesson is not None and lesson not in known:
         fail(f"--lesson {lesson}: no lesson of this name\n  fix: write one of {', '.join(known)}")
     settings = path | dict(setting(each) for each in set_ or [])
+    if cc is not None:
+        settings["flow.0.cc"] = of_file(cc)
     if shorter := warm_up(text, [*settings.items()]):
         settings[shorter[0]] = shorter[1]
     if settings or seed is not None:

@@ -8,6 +8,7 @@ from fullpipe.commands.options import (
     MORE_SETTINGS,
     new_place,
     path_options,
+    seed_option,
     set_option,
     setting,
 )
@@ -20,7 +21,6 @@ from fullpipe.errors import fail, user_errors
     ("COMMAND runs with this machine's TCP", ["--plugin", "--recipe", "--programs", "--on"]),
     ("COMMAND runs once, in real time", ["--repeat", "--threads", "--engine"]),
     ("standard output is COMMAND's; link.json in `--out` has the numbers", ["--json"]),
-    ("not yet", ["--seed"]),
 )
 @path_options(where="in each direction", without=("duration",))
 def command(
@@ -50,6 +50,9 @@ def command(
     set_: Annotated[
         list[str] | None,
         set_option(MORE_SETTINGS),
+    ] = None,
+    seed: Annotated[
+        int | None, seed_option("Seed of everything random (default: the scenario's seed).")
     ] = None,
     server: Annotated[
         list[str] | None,
@@ -133,7 +136,11 @@ def command(
     try:
         with user_errors():
             of_path = scenario_of_path(
-                dict(path), dict(setting(text) for text in set_ or []), up=up, file=scenario
+                dict(path),
+                dict(setting(text) for text in set_ or []),
+                up=up,
+                file=scenario,
+                seed=seed,
             )
             code = link(
                 of_path,

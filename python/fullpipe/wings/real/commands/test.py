@@ -1,5 +1,6 @@
 """`fullpipe test`."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fullpipe.commands.declare import Argument, Option
@@ -8,8 +9,10 @@ from fullpipe.commands.options import (
     FIRST_SEED,
     MORE_SETTINGS,
     PLUGIN,
+    RECIPE,
     algorithms_of,
     load_plugins,
+    load_recipes,
     new_place,
     path_options,
     repeat_option,
@@ -28,7 +31,7 @@ _MOST_REPEATS = 10_000
 
 @shares(
     ("the test has its load; that of the test `program` is COMMAND", ["--programs"]),
-    ("not yet", ["--recipe", "--threads", "--engine"]),
+    ("not yet", ["--threads", "--engine"]),
 )
 @path_options(where="down, and up unless --profile has an uplink")
 def command(
@@ -107,6 +110,7 @@ def command(
         ),
     ] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
+    recipe: Annotated[list[Path] | None, RECIPE] = None,
     as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
 ) -> None:
     r"""Measure latency under load by a canned test, as RRUL.
@@ -145,6 +149,7 @@ def command(
                 "--repeat": repeat > 1,
                 "--on": on != "sim",
                 "--plugin": plugin,
+                "--recipe": recipe,
             }
             _refuse([option for option, value in given.items() if value not in (None, False)])
             code = _program(
@@ -162,6 +167,7 @@ def command(
                 "  fix: leave COMMAND and --server out, or run fullpipe test program"
             )
         load_plugins(plugin)
+        load_recipes(recipe)
         load = algorithms_of([cc or "cubic"])
         if len(load) != 1:
             fail(

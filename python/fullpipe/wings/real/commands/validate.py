@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from fullpipe.commands.declare import Option
-from fullpipe.commands.options import new_directory, repeat_option, seed_option
+from fullpipe.commands.options import named_file, new_directory, repeat_option, seed_option
 from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import runner as one_runner
@@ -91,6 +91,7 @@ def command(
         Path | None,
         Option(
             metavar="PATH",
+            parser=named_file,
             help="New Markdown file for all numbers, with intervals; with --random the directory that keeps "
             "scenarios and results as they come. The same command resumes there.",
         ),

@@ -28,6 +28,7 @@ def path(
     *,
     up: str | None,
     file: ScenarioLike | None,
+    seed: int | None = None,
 ) -> Scenario:
     """Returns the scenario; all packets take the path of its first flow.
 
@@ -36,6 +37,7 @@ def path(
         settings: Keys with values that override these.
         up: The rate of the upstream direction, if it differs.
         file: The file of a scenario, or another form of one.
+        seed: The seed; None for the scenario's.
 
     Raises:
         OptionError: When `up` is given with a path that defines its upstream direction.
@@ -53,10 +55,10 @@ def path(
             f"  fix: use --set link.0.rate={up}"
         )
     if file is not None:
-        return unjudged(file, set={**of_path, **settings})
+        return unjudged(file, seed=seed, set={**of_path, **settings})
     if profile is not None:
         text = f'duration = "60min"\n\n[path]\nprofile = "{profile}"\n\n{_FLOW}'
-        return Scenario.parse(text, "link", list({**of_path, **settings}.items()))
+        return Scenario.parse(text, "link", list({**of_path, **settings}.items()), seed)
     both = PATH | {key.removeprefix("path."): value for key, value in of_path.items()}
     ways = {f"path.{key}": value for key, value in both.items()}
     ways |= {f"link.0.{key}": value for key, value in both.items() if key in _UP}
@@ -66,4 +68,4 @@ def path(
         '# The path is the same in both directions.\nduration = "60min"\n\n[path]\nrate = "100mbit"\nrtt = "50ms"\n\n'
         '[[link]]\nname = "up"\nrate = "100mbit"\n\n' + _FLOW + 'reverse_route = ["up"]\n'
     )
-    return Scenario.parse(text, "link", list({**ways, **settings}.items()))
+    return Scenario.parse(text, "link", list({**ways, **settings}.items()), seed)

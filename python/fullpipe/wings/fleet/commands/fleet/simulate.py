@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fullpipe.commands.declare import Option
-from fullpipe.commands.options import ENGINE, Engine, new_place, seed_option, setting
+from fullpipe.commands.options import AS_JSON, ENGINE, Engine, new_place, seed_option, setting
 from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import fail, user_errors
 
@@ -15,7 +15,6 @@ from fullpipe.errors import fail, user_errors
         ["--plugin", "--recipe", "--programs", "--on"],
     ),
     ("`--paths` is the number of draws", ["--repeat"]),
-    ("not yet", ["--json"]),
 )
 def command(
     out: Annotated[
@@ -67,6 +66,7 @@ def command(
         int | None,
         Option(min=1, metavar="N", help="Number of paths at a time (default: one per core)."),
     ] = None,
+    as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
 ) -> None:
     """Simulate downloads on many random paths.
 
@@ -102,4 +102,5 @@ def command(
             out,
             engine=engine.value,
             threads=threads,
+            as_json=as_json,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 import tomllib
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ class Asked:
         least_s: The seconds to measure at least; None for the usual ones.
         title: The first line of the result, a comment.
         out: The file for the result; None for standard output.
+        as_json: Print one JSON object: the scenario, its conditions, and the numbers of lines and runs.
     """
 
     keep: Sequence[str]
@@ -48,6 +50,7 @@ class Asked:
     least_s: float | None = None
     title: str | None = None
     out: Path | None = None
+    as_json: bool = False
 
 
 def shrink(scenario: str, asked: Asked) -> None:
@@ -87,6 +90,10 @@ def shrink(scenario: str, asked: Asked) -> None:
     if asked.out:
         disk.put(asked.out, made)
     with printing():
+        if asked.as_json:
+            about = {"keep": list(subject.keep), "lines_before": before, "lines": subject.lines}
+            print(json.dumps({"scenario": made, **about, "runs": holds.runs}))
+            return
         if not asked.out:
             print(made, end="")
         console = terminal.console(stderr=True)

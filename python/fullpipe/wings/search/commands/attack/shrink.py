@@ -3,18 +3,23 @@
 from pathlib import Path
 from typing import Annotated
 
+from fullpipe.algorithms.classes import of_file
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
+    AS_JSON,
+    CC,
     PLUGIN,
     algorithms_of,
     load_plugins,
+    named_file,
     no_such_file,
+    path_options,
     repeat_option,
     seconds,
     set_option,
     setting,
 )
-from fullpipe.commands.shared import PATH, STORE, shares
+from fullpipe.commands.shared import STORE, shares
 from fullpipe.errors import fail, user_errors
 
 
@@ -25,8 +30,8 @@ from fullpipe.errors import fail, user_errors
     ),
     ("the conditions hold with each of the seeds from 1 on", ["--seed"]),
     ("its result is one file", [STORE]),
-    ("not yet", [PATH, "--duration", "--cc", "--json"]),
 )
+@path_options(instead="the scenario's")
 def command(
     scenario: Annotated[
         str,
@@ -36,6 +41,8 @@ def command(
             help="Scenario as a TOML file, or the directory or URL of a kept run.",
         ),
     ],
+    *,
+    path: list[tuple[str, str]],
     keep: Annotated[
         list[str] | None,
         Option(
@@ -55,6 +62,7 @@ def command(
     set_: Annotated[
         list[str] | None, set_option("Override a scenario key, like path.rate=20mbit; repeatable.")
     ] = None,
+    cc: Annotated[str | None, CC] = None,
     seeds: Annotated[
         int,
         repeat_option("Number of seeds with which the conditions must hold.", usual="--seeds"),
@@ -70,9 +78,11 @@ def command(
         str | None, Option(metavar="TEXT", help="First line of the result, a comment.")
     ] = None,
     out: Annotated[
-        Path | None, Option(metavar="FILE", help="File for the result (default: print it).")
+        Path | None,
+        Option(metavar="FILE", parser=named_file, help="File for the result (default: print it)."),
     ] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
+    as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
 ) -> None:
     """Shorten a scenario while conditions hold.
 
@@ -91,8 +101,11 @@ def command(
         from fullpipe.wings.search.attack.shrink.command import Asked, shrink
 
         other = algorithms_of([unlike])[0] if unlike else None
-        settings = [setting(text) for text in set_ or []]
+        settings = [*path, *(setting(text) for text in set_ or [])]
+        settings += [] if cc is None else [("flow.0.cc", of_file(cc))]
         try:
-            shrink(scenario, Asked(keep or (), other, settings, seeds, least_s, title, out))
+            shrink(
+                scenario, Asked(keep or (), other, settings, seeds, least_s, title, out, as_json)
+            )
         except FileNotFoundError:
             fail(no_such_file(Path(scenario)))

@@ -271,3 +271,17 @@ def test_variants_are_counted(fullpipe: Fullpipe, tmp_path: Path) -> None:
     assert "CUBIC instead: 1 of 1 judged cells met" in done.stdout
     cells = json.loads((tmp_path / "kept" / "variants.json").read_text())
     assert {cell["variant"] for cell in cells} == {"CUBIC instead"}
+
+
+def test_an_overridden_key_is_in_every_scenario_and_in_the_title(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "small.toml").write_text(GOOD)
+    words = ("--seeds", "1", "--set", "path.queue=codel", "--out", "kept")
+    done = fullpipe("reproduce", "small.toml", *words)
+    assert done.returncode in (0, 1), done.stderr
+    assert ", with path.queue=codel" in " ".join(done.stdout.split())
+    scenarios = list((tmp_path / "kept" / "scenarios").glob("*.toml"))
+    assert scenarios
+    for file in scenarios:
+        assert 'kind = "codel"' in file.read_text()

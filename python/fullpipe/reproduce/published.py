@@ -104,13 +104,16 @@ class Published:
         return self if seeds is None else self._changed(lambda point: replace(point, seeds=seeds))
 
     def with_settings(self, settings: Sequence[tuple[str, str]]) -> Published:
-        """Returns a copy whose scenarios have other values of keys."""
+        """Returns a copy whose scenarios have other values of keys, which its title names."""
 
         def changed(point: Point) -> Point:
             every = {**dict(point.setup.settings), **dict(settings)}
             return replace(point, setup=replace(point.setup, settings=tuple(every.items())))
 
-        return self._changed(changed) if settings else self
+        if not settings:
+            return self
+        words = ", ".join(f"{key}={value}" for key, value in settings)
+        return replace(self._changed(changed), title=f"{self.title}, with {words}")
 
     def _changed(self, change: Callable[[Point], Point]) -> Published:
         """Returns a copy with other points."""

@@ -33,7 +33,8 @@ fn plan(text: &str, request: &Request) -> Plan {
 
 fn refusal(text: &str, request: &Request) -> String {
     Plan::new(text, "base.toml", request, Registry::default())
-        .map(|plan| panic!("{} points", plan.points()))
+        .and_then(|plan| plan.simulated().map(|()| plan.points()))
+        .map(|points| panic!("{points} points"))
         .unwrap_err()
         .to_string()
 }
@@ -237,6 +238,18 @@ fn a_wrong_value_is_refused_before_anything_runs_naming_its_point() {
         let error = refusal(BASE, &request(&[set]));
         assert!(error.contains(words), "{set:?}: {error}");
     }
+}
+
+#[test]
+fn an_algorithm_that_only_other_runners_have_is_refused_by_the_simulator_alone() {
+    let set = request(&[("flow.0.cc", "cubic,htcp")]);
+    let plan = plan(BASE, &set);
+    assert_eq!(plan.points(), 2);
+    let error = plan.simulated().unwrap_err().to_string();
+    assert!(
+        error.contains("point 1 of 2 (flow.0.cc=htcp): no algorithm of this name"),
+        "{error}"
+    );
 }
 
 #[test]

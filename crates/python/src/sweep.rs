@@ -151,16 +151,23 @@ impl SweepPlan {
 
     /// Starts running ranges of run numbers on `threads` threads, in shards of about `shard_s`
     /// seconds.
-    fn start(&self, ranges: Vec<(u64, u64)>, threads: usize, shard_s: f64) -> SweepRun {
+    fn start(
+        &self,
+        py: Python<'_>,
+        ranges: Vec<(u64, u64)>,
+        threads: usize,
+        shard_s: f64,
+    ) -> PyResult<SweepRun> {
+        self.simulated(py)?;
         let ranges: Vec<_> = ranges
             .into_iter()
             .map(|(first, end)| first..end.min(self.inner.runs()))
             .collect();
-        SweepRun {
+        Ok(SweepRun {
             inner: self
                 .inner
                 .start(&ranges, threads, Duration::from_secs_f64(shard_s)),
-        }
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range as Numbers;
 use std::panic::resume_unwind;
 use std::thread;
 
-use fullpipe_scenario::Error;
+use fullpipe_scenario::{Error, Scenario};
 use fullpipe_sim::Simulation;
 use fullpipe_trace::TraceLevel;
 use fullpipe_units::{Bytes, Span};
@@ -106,7 +106,7 @@ impl Plan {
         for checked in parts {
             let checked = checked?;
             self.memory = self.memory.max(checked.memory);
-            self.program = self.program.or(checked.program);
+            self.elsewhere = self.elsewhere.or(checked.elsewhere);
             for (key, least, most) in checked.jitter {
                 match jitter.iter_mut().find(|(known, ..)| *known == key) {
                     Some((_, low, high)) => (*low, *high) = ((*low).min(least), (*high).max(most)),
@@ -146,9 +146,9 @@ impl Plan {
                     return Err(self.within(point, self.template.error("", "", problem, fix)));
                 }
             }
-            // Other runners have programs; `simulated` refuses them.
-            if scenario.flows.iter().any(|flow| flow.program.is_some()) {
-                found.program = found.program.or(Some(point));
+            // Other runners have programs, and algorithms of a kernel; `simulated` refuses them.
+            if self.is_elsewhere(&scenario) {
+                found.elsewhere = found.elsewhere.or(Some(point));
                 continue;
             }
             Simulation::new(&scenario, registry, TraceLevel::Off)
@@ -161,12 +161,23 @@ impl Plan {
         Ok(found)
     }
 
+    /// Returns whether a flow is a program, or has an algorithm that the simulator lacks.
+    fn is_elsewhere(&self, scenario: &Scenario) -> bool {
+        let arriving = scenario.workloads.iter().map(|workload| &workload.flow);
+        scenario.flows.iter().chain(arriving).any(|flow| {
+            let known = flow.is_unresponsive()
+                || self.registry.get(&flow.cc).is_some()
+                || self.registry.receiver(&flow.cc).is_some();
+            flow.program.is_some() || !known
+        })
+    }
+
     /// Checks that the simulator can run each point.
     ///
     /// # Errors
-    /// When a flow is a program, which only other runners have.
+    /// When a flow is a program, or has an algorithm that only other runners may have.
     pub fn simulated(&self) -> Result<(), Error> {
-        let Some(point) = self.program else {
+        let Some(point) = self.elsewhere else {
             return Ok(());
         };
         Simulation::new(&self.scenario_at(point)?, &self.registry, TraceLevel::Off)
@@ -198,8 +209,8 @@ struct Checked {
     memory: (Bytes, usize),
     /// The keys with added jitter, each with the least and the largest.
     jitter: Vec<(&'static str, Span, Span)>,
-    /// The first point with a program as a flow.
-    program: Option<usize>,
+    /// The first point that only other runners can run.
+    elsewhere: Option<usize>,
 }
 
 fn quoted(text: &str) -> String {

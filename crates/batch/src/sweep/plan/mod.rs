@@ -34,8 +34,8 @@ pub struct Plan {
     /// Largest amount of memory that a run needs, and the point of that run.
     memory: (Bytes, usize),
     jitter: Vec<(&'static str, Span, Span)>,
-    /// The first point with a program as a flow.
-    program: Option<usize>,
+    /// The first point that only other runners can run.
+    elsewhere: Option<usize>,
     /// The scenarios of the first points, made for their first runs: reading one takes as long as 150
     /// packets.
     read: Box<[OnceLock<Scenario>]>,
@@ -86,7 +86,7 @@ impl Plan {
             repeat,
             memory: (Bytes::ZERO, 0),
             jitter: Vec::new(),
-            program: None,
+            elsewhere: None,
             read: Box::default(),
             template,
             registry,

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "PROGRAM_FIX",
     "Ack",
     "CapturePackets",
     "CaptureRun",
@@ -43,6 +42,8 @@ __all__ = [
     "__version__",
     "agent",
     "agent_plan",
+    "algorithm_keys",
+    "algorithm_names",
     "algorithms",
     "capture",
     "check_contract",
@@ -90,6 +91,7 @@ __all__ = [
     "rows",
     "run",
     "run_kernel",
+    "scenario_error",
     "scenario_keys",
     "schema",
     "serve",
@@ -100,9 +102,6 @@ __all__ = [
     "uml_topology",
     "watch_signals",
 ]
-
-PROGRAM_FIX: str
-"""Fix of an error about a program on a runner that runs none."""
 
 __version__: str
 
@@ -1150,6 +1149,9 @@ class SweepPlan:
             ranges: First run of each range, and one past its last.
             threads: Number of threads.
             shard_s: Duration of a shard in seconds.
+
+        Raises:
+            ScenarioError: When a point has a program, or an algorithm that the simulator lacks.
         """
 
 @final
@@ -1640,6 +1642,23 @@ def profiles() -> list[Profile]:
 
 def queues() -> list[Queue]:
     """Returns the queues that a link may have."""
+
+def algorithm_names(text: str, settings: Sequence[tuple[str, str]] = ...) -> list[str]:
+    """Returns the names of algorithms in a scenario's text and in settings as `--set` takes them.
+
+    The names are as they are written, without repetition. A text that can't be read has none.
+    """
+
+def algorithm_keys(scenario: Scenario) -> list[tuple[str, str, str, bool]]:
+    """Returns (key, value as TOML, cc, whether it is a program) of every flow and workload of a scenario.
+
+    The key names its algorithm, or makes it a program.
+    """
+
+def scenario_error(
+    scenario: Scenario, key: str, value: str, problem: str, fix: str
+) -> ScenarioError:
+    """Returns the error about a key of a scenario, with its place in the file."""
 
 def scenario_keys() -> list[Key]:
     """Returns every key of a scenario, in the order of writing."""

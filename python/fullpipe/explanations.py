@@ -14,7 +14,7 @@ from rich.text import Text
 
 from fullpipe import _core, canned
 from fullpipe import programs as recipes
-from fullpipe.algorithms.classes import given, is_imported
+from fullpipe.algorithms.resolve import CLASS, described, kind_of, recipe_of
 from fullpipe.stats.quantity import known_names
 
 if TYPE_CHECKING:
@@ -49,14 +49,16 @@ def explain(name: str) -> Iterator[RenderableType]:
 
     The lists are algorithms, queues, impairments, profiles, canned tests, recipes of programs, scenario keys, metrics,
     columns of the trace, limits of a flow, and classes that can be imported (`my.module:Mine` or `mine.py:Mine`);
-    `scenario` stands for all keys.
+    `scenario` stands for all keys, and `program:NAME` for a recipe.
 
     Raises:
         UnknownNameError: When nothing has that name; the text has the most similar one.
         ScenarioError: When there is no such class.
     """
-    if is_imported(name):
+    if kind_of(name) is CLASS:
         return _class(name)
+    if recipe := recipe_of(name):
+        return _program(recipes.named(recipe[0]))
     keys = {key["key"]: key for key in _core.scenario_keys()}
     explanations = _explanations(keys)
     key = re.sub(r"\.\d+(?=\.|$)", ".N", name)
@@ -182,7 +184,7 @@ def _limits() -> Iterator[RenderableType]:
 
 
 def _class(name: str) -> Iterator[RenderableType]:
-    ((name, made, about),) = given([name])
+    ((name, made, about),) = described([name])
     purpose, params, fields, own, random = about
     yield _title(name, purpose)
     file = getattr(sys.modules.get(made.__module__), "__file__", None)

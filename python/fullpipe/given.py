@@ -9,13 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fullpipe import _core, origin, path_options, toml
-from fullpipe.algorithms.classes import is_imported
-from fullpipe.algorithms.plugins import is_library, load_plugin
-from fullpipe.algorithms.policies import PREFIX as POLICY
-from fullpipe.algorithms.policies import is_policy
+from fullpipe.algorithms import resolve
 from fullpipe.arguments import cut
-from fullpipe.programs import PREFIX as PROGRAM
-from fullpipe.programs import is_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,28 +100,15 @@ def _flat(key: str, value: object) -> Iterator[tuple[str, object]]:
 
 
 def name_of(algorithm: Algorithm, classes: dict[str, type]) -> str:
-    """Returns the name of an algorithm; loads a library, and adds a class to `classes` by its own name."""
+    """Returns the name of an algorithm in scenarios; loads it, and adds a class to `classes` by its own name."""
     if isinstance(algorithm, str):
-        return load_plugin(algorithm) if is_library(algorithm) else algorithm
+        return algorithm if algorithm in classes else resolve.name_of(algorithm)
     if not isinstance(algorithm, type):
         raise TypeError(
             f"{algorithm!r}: not an algorithm\n  fix: give a name like 'cubic', or a class"
         )
     classes[algorithm.__name__] = algorithm
     return algorithm.__name__
-
-
-def short_name(algorithm: str) -> str:
-    """Returns a name of an algorithm for directories: of a class without its module, of a policy without its path.
-
-    >>> [short_name(name) for name in ("cubic", "mine:Vegas", "policy:trained/power.json")]
-    ['cubic', 'Vegas', 'power']
-    """
-    if is_program(algorithm):
-        return algorithm.removeprefix(PROGRAM).replace(":", "-")
-    if is_policy(algorithm):
-        return Path(algorithm.removeprefix(POLICY)).stem
-    return algorithm.rpartition(":")[2]
 
 
 def declared(algorithm: str) -> _core.Algorithm | None:
@@ -171,7 +153,5 @@ def _read(scenario: ScenarioLike) -> tuple[str, str, dict[str, type]]:
 
 
 def _is_algorithm(name: str) -> bool:
-    if is_imported(name) or is_library(name) or is_policy(name):
-        return True
-    known = (str(each["name"]) for each in _core.algorithms())
-    return name in known and not Path(name).exists()
+    kind = resolve.kind_of(name)
+    return kind is not None and (kind.is_path or ":" in name or not Path(name).exists())

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from fullpipe import _core
 from fullpipe.algorithms.own import options, own
 from fullpipe.origin import shown
 from fullpipe.run_data import RunData
@@ -163,7 +164,7 @@ def _command(run: RunData) -> str:
     ]
     file = shown(scenario.file) if there else "resolved.toml"
     seed = ["--seed", str(run.seed)]
-    again = options(own(scenario.to_toml()))
+    again = options(own(_core.algorithm_names(scenario.to_toml())))
     return shlex.join(["fullpipe", "run", file, *option(run.runner), *settings, *again, *seed])
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.algorithms.classes import given as described
-from fullpipe.algorithms.classes import named
+from fullpipe.algorithms.resolve import described_in
 from fullpipe.arguments import checked
 from fullpipe.errors import interruptible
 from fullpipe.run_data import RunData
@@ -159,7 +158,7 @@ def load(
         TypeError: When a scenario can't have such a value.
         OSError: When the file can't be read.
     """
-    from fullpipe.runners import runner
+    from fullpipe.runners import refuse, runner
 
     loaded = unjudged(
         scenario,
@@ -179,7 +178,7 @@ def load(
     if on is None:
         _core.check_simulator(loaded)
     else:
-        runner(on).refuse(loaded, "off")
+        refuse(runner(on), loaded, "off")
     return loaded
 
 
@@ -229,7 +228,7 @@ def parse(
     if seed is not None:
         # As a key, so that a seed of any size is checked like one in the file.
         settings.append(("seed", as_set(seed)))
-    classes = described(named(text, settings), controllers)
+    classes = described_in(text, settings, controllers)
     return _core.Scenario.parse(text, file, settings, controllers=classes)
 
 
@@ -250,7 +249,7 @@ def _restored(
     settings: list[tuple[str, str]],
     controllers: dict[str, type],
 ) -> _core.Scenario:
-    classes = described(named(text, settings), controllers)
+    classes = described_in(text, settings, controllers)
     # Names of files are relative to the scenario's file, or to the folder of a text.
     name = file if folder == Path.cwd() else str(folder / file)
     return _core.Scenario.parse(text, name, settings, controllers=classes)

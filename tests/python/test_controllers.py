@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import fullpipe as package
-from fullpipe.algorithms.classes import given
+from fullpipe.algorithms.resolve import described
 
 if TYPE_CHECKING:
     from conftest import Fullpipe
@@ -77,7 +77,7 @@ def test_newreno_in_python_is_the_built_in_one_to_the_bit(loss: str, reverse: st
 
 
 def test_a_class_by_any_name_and_in_a_flow_of_its_own_name() -> None:
-    reno = given(["reno:Reno"])[0][1]
+    reno = described(["reno:Reno"])[0][1]
 
     text = BASE.replace('name = "a"\n', "").replace('"newreno"', '"mine"\nparams = { beta = 0.8 }')
     run = package.run(text, controllers={"mine": reno}, trace="10ms")

@@ -310,7 +310,7 @@ def test_another_suite_or_another_class_has_another_usual_directory(
     lower = Contender("cubic", {"beta": 0.5})
     assert usual_directory(cubic, one, quick=False) != usual_directory(lower, one, quick=False)
     before = usual_directory(Contender("bad_controllers:Plain"), one, quick=False)
-    monkeypatch.setattr("fullpipe.evaluation.command.sources", lambda classes: b"edited")
+    monkeypatch.setattr("fullpipe.evaluation.command.code", lambda *_: b"edited")
     assert usual_directory(Contender("bad_controllers:Plain"), one, quick=False) != before
 
 

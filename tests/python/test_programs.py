@@ -20,6 +20,7 @@ import pytest
 import fullpipe as _fullpipe
 import served
 from fullpipe import _core, programs, runners
+from fullpipe.algorithms.resolve import PROGRAM
 from fullpipe.programs import lines
 from links import tool
 
@@ -189,16 +190,18 @@ def test_a_runner_without_programs_names_those_that_have_them(runner: runners.Ru
     path = 'duration = "1s"\n[path]\nrate = "9mbit"\nrtt = "9ms"\nbuffer = "1bdp"\n'
     text = f'{path}[[program]]\nuse = "iperf3"\n'
     scenario = _core.Scenario.parse(text, "x.toml", [])
-    named = re.findall(r"[a-z-]+", _core.PROGRAM_FIX.partition(", or ")[0].partition("--on ")[2])
-    if runner.name in named:
+    if runners.runs(runner.name, PROGRAM):
         if missing := runner.missing():
             pytest.skip(f"{missing.problem}: {missing.fix}")
         runner.refuse(scenario, "off")
         return
     with pytest.raises(_core.ScenarioError) as refused:
-        runner.refuse(scenario, "off")
-        runner.execute(scenario, "off", None)
-    assert refused.value.fix == _core.PROGRAM_FIX
+        runners.refuse(runner, scenario, "off")
+    assert refused.value.problem == PROGRAM.only
+    with pytest.raises(_core.ScenarioError) as core:
+        _core.run(scenario, "off", None)
+    assert str(core.value) == str(refused.value)
+    assert refused.value.fix == runners.elsewhere(PROGRAM)
 
 
 @pytest.mark.parametrize(
@@ -603,7 +606,7 @@ def test_a_recipes_algorithm_that_was_asked_for_stays_in_its_name(folder: Path) 
 
 
 def test_runners_with_other_defaults_are_said() -> None:
-    from fullpipe.programs.used import differences, names
+    from fullpipe.algorithms.programs_used import differences, names
 
     text = (
         '[[program]]\nuse = "iperf3"\n[[flow]]\ncc = "program:nginx:bbr"\n[[flow]]\ncc = "cubic"\n'

@@ -79,7 +79,7 @@ mod _core {
     #[pymodule_export]
     use crate::run::{RunResult, check_simulator, handed_over, memory_needed, run};
     #[pymodule_export]
-    use crate::scenario_file::{Scenario, judged};
+    use crate::scenario_file::{Scenario, algorithm_keys, algorithm_names, judged, scenario_error};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::signals::{end_with, watch_signals};
@@ -99,7 +99,6 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("PROGRAM_FIX", fullpipe_scenario::PROGRAM_FIX)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

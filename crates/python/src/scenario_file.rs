@@ -304,6 +304,56 @@ impl Scenario {
     }
 }
 
+/// Returns the names of algorithms in a scenario's text and in settings as `--set` takes them, where
+/// commas separate several. A text that can't be read has none: its error shows when it is checked.
+#[pyfunction]
+#[pyo3(signature = (text, settings=vec![]))]
+pub(crate) fn algorithm_names(text: &str, settings: Vec<(String, String)>) -> Vec<String> {
+    let template = fullpipe_scenario::Template::read(text, "").ok();
+    let written = template.iter().flat_map(|template| template.algorithms());
+    let set = settings.iter().filter(|(key, _)| key.ends_with(".cc"));
+    let set = set.flat_map(|(_, values)| values.split(','));
+    let bare = |name: &str| name.trim_matches([' ', '"', '\'']).to_owned();
+    let mut names: Vec<String> = Vec::new();
+    for name in written.chain(set).map(bare) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Returns (key, value as TOML, cc, whether it is a program) of every flow and workload of a scenario:
+/// the key names its algorithm, or makes it a program.
+#[pyfunction]
+pub(crate) fn algorithm_keys(
+    scenario: &Bound<'_, Scenario>,
+) -> Vec<(String, String, String, bool)> {
+    let scenario = &scenario.get().inner;
+    let arriving = scenario.workloads.iter().map(|workload| &workload.flow);
+    let flows = scenario.flows.iter().chain(arriving);
+    let of = |flow: &fullpipe_scenario::Flow| {
+        let usual = || (flow.key("cc"), format!("{:?}", flow.cc));
+        let (key, value) = flow.program_key().unwrap_or_else(usual);
+        (key, value, flow.cc.clone(), flow.program.is_some())
+    };
+    flows.map(of).collect()
+}
+
+/// Returns the error about a key of a scenario, with its place in the file.
+#[pyfunction]
+pub(crate) fn scenario_error(
+    scenario: &Bound<'_, Scenario>,
+    key: &str,
+    value: &str,
+    problem: &str,
+    fix: &str,
+) -> Py<PyAny> {
+    let (py, inner) = (scenario.py(), &scenario.get().inner);
+    let error = inner.error(key, value, problem, fix);
+    refused(py, &error).into_value(py).into_any()
+}
+
 /// Judges the repetitions of a scenario by its conditions, and returns the verdicts as JSON. `values`
 /// returns (seed, value) of each repetition, for the flow and the column of a metric.
 #[pyfunction]

@@ -50,6 +50,22 @@ impl Template {
         &self.sweep
     }
 
+    /// Returns the names of algorithms that its flows, its workloads and its `[sweep]` have, as they
+    /// are written.
+    pub fn algorithms(&self) -> Vec<&str> {
+        let flows = ["flow", "workload"].map(|name| self.table.get(name).and_then(Toml::as_array));
+        let written = flows.into_iter().flatten().flatten();
+        let varied = self
+            .sweep
+            .axes
+            .iter()
+            .filter(|(key, _)| key.ends_with(".cc"));
+        written
+            .filter_map(|flow| flow.get("cc")?.as_str())
+            .chain(varied.flat_map(|(_, values)| values.iter().map(String::as_str)))
+            .collect()
+    }
+
     /// Sets `key` to the value in `text`, as if it had been written in the file.
     pub fn set(&mut self, key: &str, text: &str) {
         self.overrides.push((key.to_owned(), text.to_owned()));

@@ -12,23 +12,22 @@ import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from fullpipe import _core, programs
-from fullpipe.algorithms import policies
 from fullpipe.algorithms.guard import admit
-from fullpipe.algorithms.plugins import give, is_library, load_plugin
+from fullpipe.algorithms.plugins import give, given_as
+from fullpipe.algorithms.source import Source
 from fullpipe.errors import CONTROLLER, Stopped, refusal
 from fullpipe.origin import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+
+    from fullpipe import _core
 
     Controllers = Mapping[str, type]
     Given: TypeAlias = list[_core._GivenController]
 
-_IMPORTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
-_MAY_NAME = re.compile(r"\w:[A-Za-z_]|policy:")
 METHODS = (
     "on_ack",
     "on_acked",
@@ -42,6 +41,8 @@ METHODS = (
     "on_unused",
 )
 """The methods of an algorithm that events call."""
+IMPORTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+"""The name of a class to import: `my.module:Mine`."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
 
@@ -81,71 +82,23 @@ class Field:
     labels: Sequence[str] = ()
 
 
-def given(names: Iterable[str], controllers: Controllers | None = None) -> Given:
-    """Describes classes for the core: those that `names` has as `module:Class`, and those in `controllers`.
+def load_file(name: str) -> str:
+    """Returns the name by which a class in a file can be imported: of `my/mine.py:Mine` it is `mine:Mine`.
 
-    Reads the policies that `names` has as `policy:FILE`.
-
-    Raises:
-        ScenarioError: When there is no such module, class or policy, or the class is not an algorithm.
-    """
-    found: dict[str, type] = dict(controllers or {})
-    for name in names:
-        if programs.is_program(name):
-            continue
-        if policies.is_policy(name):
-            policies.load(name)
-        elif name not in found and _IMPORTED.fullmatch(name):
-            admit()
-            found[name] = _imported(name)
-    return [_described(name, made) for name, made in found.items()]
-
-
-def named(text: str, settings: Iterable[tuple[str, str]] = ()) -> Iterator[str]:
-    """Yields the names of algorithms to import in a scenario's text, and in settings as `--set` takes them."""
-    if _MAY_NAME.search(text):  # else the text needs no second parser besides the core's
-        import tomllib
-
-        try:
-            table = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError):  # the core reports the error
-            table = {}
-        yield from _words(table.get("flow"))
-        yield from _words(table.get("sweep"))
-    for key, value in settings:
-        if key.endswith(".cc"):
-            yield from (part.strip(" \"'") for part in value.split(","))
-
-
-def of_file(name: str) -> str:
-    """Returns the name of an algorithm that a user names by its file.
-
-    A class in a file is one to import, `my/mine.py:Mine` becomes `mine:Mine`: the file's directory is added to Python's
-    path. A library or a crate is loaded, and a policy is read. Other names are returned as they are.
+    The file's directory is added to Python's path.
 
     Raises:
-        ScenarioError: When there is no such file, the name lacks the class, or the library can't be loaded.
-        UserError: When the crate can't be built.
+        ScenarioError: When there is no such file, or the name lacks the class.
     """
-    if is_library(name):
-        return load_plugin(name)
-    if programs.is_program(name):
-        return name
-    if policies.is_policy(name):
-        return policies.load(name).name
     file, colon, made = name.rpartition(":") if ":" in name else (name, "", "")
-    if not file.endswith(".py"):
-        if is_imported(name):
-            admit()
-        return name
     path = Path(file)
     if not path.is_file():
         raise refusal(
             "no such file", "name a Python file and its class, like mine.py:Mine", place=name
         )
-    if not colon:
-        classes = re.findall(r"^class (\w+)", text_of(path), re.MULTILINE)
-        fix = " or ".join(f"{file}:{each}" for each in classes) or f"{file}:Mine"
+    if not (colon and made):
+        listed = re.findall(r"^class (\w+)", text_of(path), re.MULTILINE)
+        fix = " or ".join(f"{file}:{each}" for each in listed) or f"{file}:Mine"
         raise refusal("a file, and its class is missing", f"write {fix}", place=name)
     admit()
     directory = path.parent.resolve()
@@ -157,10 +110,16 @@ def of_file(name: str) -> str:
     return found
 
 
-def is_imported(name: str) -> bool:
-    """Whether a name is that of a class to import: `my.module:Mine`."""
-    other = programs.is_program(name) or policies.is_policy(name)
-    return not other and _IMPORTED.fullmatch(name) is not None
+def source(name: str) -> Source | None:
+    """Returns the module of a class that was imported; None without a file."""
+    module = sys.modules.get(name.partition(":")[0])
+    file = getattr(module, "__file__", None)
+    if not file:
+        return None
+    here, path = Path.cwd(), Path(file)
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    version = str(getattr(module, "__version__", ""))
+    return Source(str(shown), path.read_bytes(), version, given_as(name))
 
 
 def sources(classes: Given) -> bytes:
@@ -174,18 +133,13 @@ def sources(classes: Given) -> bytes:
     return b"".join(texts)
 
 
-def _words(value: Any) -> Iterator[str]:  # noqa: ANN401  (whatever TOML has)
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _words(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _words(inner)
+def imported(name: str) -> type:
+    """Imports a class by its name: from the current directory, or from Python's path.
 
-
-def _imported(name: str) -> type:
+    Raises:
+        ScenarioError: When there is no such module or class.
+    """
+    admit()
     module_name, _, class_name = name.partition(":")
     if os.getcwd() not in sys.path:  # noqa: PTH109
         sys.path.insert(0, os.getcwd())  # noqa: PTH109  (only `python -m` has it there, an installed command has not)
@@ -225,8 +179,13 @@ def _noted(error: BaseException, name: str) -> BaseException:
     return error
 
 
-def _described(name: str, made: type) -> _core._GivenController:
-    if not (_NAME.fullmatch(name) or _IMPORTED.fullmatch(name)):
+def described(name: str, made: type) -> _core._GivenController:
+    """Describes a class for the core.
+
+    Raises:
+        ScenarioError: When the class is not an algorithm, or the name none of one.
+    """
+    if not (_NAME.fullmatch(name) or IMPORTED.fullmatch(name)):
         raise _refused(name, "not a valid name", 'use letters, digits, "-", "_" and "."')
     for method in ("on_ack", "decision"):
         if not callable(getattr(made, method, None)):
@@ -280,13 +239,3 @@ def _param(name: str, key: str, param: Param) -> _core._ParamAbout:
 
 def _refused(name: str, problem: str, fix: str) -> _core.ScenarioError:
     return refusal(problem, fix, key="cc", value=name, place=f'cc = "{name}"')
-
-
-def similar(name: str) -> str:
-    """Returns the fix for an unknown algorithm: the versions of that name, or the most similar name."""
-    known = [str(each["name"]) for each in _core.algorithms()]
-    versions = [each for each in known if re.fullmatch(rf"{re.escape(name)}\d", each)]
-    near = versions or get_close_matches(name, known, n=1)
-    return (
-        f"did you mean {' or '.join(near)}?" if near else "`fullpipe list algorithms` has the names"
-    )

@@ -1,7 +1,7 @@
-"""Trained policies as algorithms: `policy:FILE` names one, in scenarios and on the command line.
+"""Trained policies as algorithms, which scenarios and the command line name by their file.
 
 A policy's file is data, JSON that `fullpipe.gym.save_policy` writes, and has no code. So a scenario may name one.
-The package has policies of its own in `trained/`: `policy:power` names one wherever it is installed.
+The package has policies of its own in `trained/`: `power` names one wherever it is installed.
 """
 
 from __future__ import annotations
@@ -10,34 +10,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
+from fullpipe.algorithms.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PREFIX = "policy:"
 TRAINED = Path(_core.__file__).parent / "trained"
 """The folder of the package's policies."""
 
 
-def is_policy(name: str) -> bool:
-    """Whether the name of an algorithm is that of a trained policy."""
-    return name.startswith(PREFIX)
-
-
-def load(name: str) -> _core.Policy:
-    """Reads the policy that `policy:FILE` names, or `policy:NAME` in the package; a file comes first.
+def load(file: str, name: str) -> _core.Policy:
+    """Reads a policy's file, or that of the package with this name, as the algorithm `name`; a file comes first.
 
     Raises:
         ScenarioError: When the file can't be read, or is no policy of this version.
     """
-    file = Path(name.removeprefix(PREFIX))
-    own = TRAINED / f"{file}.json"
-    packaged = file.parent == Path() and not file.exists() and own.is_file()
-    return _core.load_policy(own if packaged else file, name)
+    path = Path(file)
+    own = TRAINED / f"{path}.json"
+    packaged = path.parent == Path() and not path.exists() and own.is_file()
+    return _core.load_policy(own if packaged else path, name)
 
 
-def used(words: Iterable[str]) -> list[_core.Policy]:
-    """Returns the policies whose names are in texts, sorted by name: results depend on them."""
-    known = sorted(_core.policies(), key=lambda each: each.name)
-    texts = list(words) if known else []
-    return [each for each in known if any(each.name in text for text in texts)]
+def used(names: Iterable[str]) -> list[_core.Policy]:
+    """Returns the policies of this process among names, sorted by name."""
+    of = {*names}
+    return sorted((each for each in _core.policies() if each.name in of), key=lambda it: it.name)
+
+
+def source(name: str, file: str) -> Source | None:
+    """Returns the file of a policy as it was read; None if it was not."""
+    return next((Source(file, each.text.encode()) for each in used([name])), None)

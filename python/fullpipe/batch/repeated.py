@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fullpipe import _core
-from fullpipe.algorithms.classes import given, named
+from fullpipe.algorithms.resolve import described_in
 from fullpipe.batch.executor import blocks, on_threads
 from fullpipe.batch.pool import cores
 from fullpipe.run import Run
@@ -38,7 +38,7 @@ class Setup:
         Raises:
             ScenarioError: When it is refused.
         """
-        classes = given(named(self.text, self.settings))
+        classes = described_in(self.text, self.settings)
         return _core.Scenario.parse(self.text, self.where, self.settings, seed, controllers=classes)
 
     def run(

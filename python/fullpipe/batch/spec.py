@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.algorithms import policies
-from fullpipe.algorithms.classes import given, named, sources
 from fullpipe.algorithms.plugins import used
+from fullpipe.algorithms.resolve import code, described
 from fullpipe.errors import refusal
 from fullpipe.memory import available
 from fullpipe.results.about import SWEEP_FORMAT
+from fullpipe.runners import of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -72,12 +72,17 @@ class SweepSpec:
         Raises:
             ScenarioError: When there is no such class.
         """
-        return given(named(self.text, self.settings), self.controllers)
+        return described(self.algorithms, self.controllers)
+
+    @cached_property
+    def algorithms(self) -> list[str]:
+        """The names of algorithms in its text and its settings."""
+        return _core.algorithm_names(self.text, self.settings)
 
     @property
     def plugins(self) -> list[_core.Plugin]:
-        """The loaded libraries that the sweep may name."""
-        return used([self.text, *(value for _, value in self.settings)])
+        """The loaded libraries that the sweep names."""
+        return used(self.algorithms)
 
     @property
     def settings(self) -> Pairs:
@@ -96,11 +101,7 @@ class SweepSpec:
         Specs that differ only in the number of repetitions have the same identity.
         """
         digest = hashlib.sha256(f"{SWEEP_FORMAT} {build()}\n".encode())
-        digest.update(sources(self.classes))
-        for plugin in self.plugins:
-            digest.update(plugin.content)
-        for policy in policies.used([self.text, *(value for _, value in self.settings)]):
-            digest.update(policy.text.encode())
+        digest.update(code(self.algorithms, self.classes))
         for text in self.scenarios():
             digest.update(f"{text}\n".encode())
         return digest.hexdigest()[:16]
@@ -112,12 +113,15 @@ class SweepSpec:
 
 
 def refuse_unsuited(spec: SweepSpec, threads: int) -> None:
-    """Checks that the simulator can run a sweep: without programs, and within the free memory.
+    """Checks that the simulator can run a sweep: its algorithms, and within the free memory.
 
     Raises:
-        ScenarioError: When a flow is a program, or too little memory is free for `threads` runs.
+        ScenarioError: When it does not run a flow's kind of algorithm, or too little memory is free for `threads` runs.
     """
-    spec.plan.simulated()
+    try:
+        spec.plan.simulated()
+    except _core.ScenarioError as error:
+        raise of_kind(error) from None
     refuse_too_large(spec.plan, spec.file, threads)
 
 

@@ -91,7 +91,7 @@ class Checked(NamedTuple):
 
     def replay(self, seed: int) -> list[str]:
         """Returns the command that runs a repetition again."""
-        loads = [*options(own(self.resolved)), *self.given.loads]
+        loads = [*options(own(_core.algorithm_names(self.resolved))), *self.given.loads]
         return ["fullpipe", "run", *self._words(seed), *loads]
 
     def explore(self, seed: int) -> list[str]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe.algorithms.classes import of_file
+from fullpipe.algorithms import resolve
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     FIRST_SEED,
@@ -136,7 +136,7 @@ def command(
         settings = dict(path) | dict(setting(each) for each in set_ or [])
         if cc is not None:
             written.append(("flow.0.cc", cc))
-            settings["flow.0.cc"] = of_file(cc)
+            settings["flow.0.cc"] = resolve.name_of(cc)
         loads = [
             *(word for each in recipe or [] for word in ("--recipe", str(each))),
             *(["--programs"] if programs else []),

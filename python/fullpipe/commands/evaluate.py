@@ -4,7 +4,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe.algorithms.classes import of_file
+from fullpipe.algorithms import resolve
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     ALGORITHM,
@@ -154,7 +154,7 @@ def command(
             ):
                 if given:
                     fail(f"{option}: not for --suite {BBR_DRAFT}\n  fix: leave it out")
-            verdicts = _draft(of_file(algorithm), params, seed, out, as_json=as_json)
+            verdicts = _draft(resolve.name_of(algorithm), params, seed, out, as_json=as_json)
             missed, unevaluated = "missed" in verdicts, "skipped" in verdicts
         else:
             from fullpipe.evaluation.command import Asked, evaluate

@@ -68,14 +68,14 @@ def command(
 
 def _explained(name: str) -> str:
     from fullpipe._core import ScenarioError
-    from fullpipe.algorithms.classes import of_file
+    from fullpipe.algorithms import resolve
     from fullpipe.errors import UserError
     from fullpipe.explanations import UnknownNameError, explain
 
     console = terminal.console()
     with console.capture() as printed:
         try:
-            for paragraph in explain(of_file(name)):
+            for paragraph in explain(resolve.name_of(name)):
                 console.print(paragraph)
         except (UnknownNameError, ScenarioError, UserError) as error:
             fail(error)

@@ -8,16 +8,15 @@ from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import click
 
 from fullpipe import _core, origin
-from fullpipe.algorithms.classes import is_imported, of_file, similar
+from fullpipe.algorithms import resolve
 from fullpipe.commands.declare import WORDS, Argument, Option, wrong
 from fullpipe.errors import UNEVALUATED, called, fail
 from fullpipe.path_options import PATH_OPTIONS, PathOption
-from fullpipe.programs import is_program
 
 ON = (
     "Runners to use, separated by commas: sim is the simulator, `fullpipe doctor` lists the others."
@@ -29,7 +28,6 @@ ON_ONE = (
 SETTING = "Override a scenario key, like path.rate=20mbit; repeatable."
 MORE_SETTINGS = "Set any other scenario key, like path.jitter=5ms; repeatable."
 ENGINE = "Where runs execute: local threads, or a Ray cluster (at RAY_ADDRESS, or a new one on this machine)."
-_IN_FILE = re.compile(r"\.py(:\w*)?$")
 PLUGIN = Option(
     "--plugin",
     metavar="[NAME=]LIBRARY",
@@ -234,7 +232,7 @@ def setting(text: str) -> tuple[str, str]:
         raise wrong(text, "not KEY=VALUE", "write it like path.rate=20mbit", "--set")
     key, value = key.strip(), value.strip()
     if key.endswith(".cc"):
-        value = ",".join(of_file(each) for each in value.split(","))
+        value = ",".join(resolve.name_of(each) for each in value.split(","))
     return key, value
 
 
@@ -245,11 +243,8 @@ def load_plugins(given: Sequence[str] | None) -> None:
         ScenarioError: When one can't be loaded.
         UserError: When a crate can't be built.
     """
-    if given:
-        from fullpipe.algorithms.plugins import of_option
-
-        for each in given:
-            (of_file if _IN_FILE.search(each) else of_option)(each)
+    for each in given or ():
+        resolve.of_option(each)
 
 
 def load_recipes(given: Sequence[Path] | None) -> None:
@@ -320,25 +315,26 @@ def percentage(text: str, option: str) -> float:
 
 
 def _split(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Returns names, which may have commas between them, and those that are not of algorithms."""
-    split = [of_file(part) for name in names for part in name.split(",") if part]
-    known = {*(str(each["name"]) for each in _core.algorithms()), "none"}
-    return split, [
-        name
-        for name in split
-        if name not in known and not is_imported(name) and not is_program(name)
-    ]
+    """Returns names in scenarios, of names which may have commas between them, and those that are not of algorithms."""
+    parts = [part for name in names for part in name.split(",") if part]
+    found = {part: resolve.resolve(part) for part in dict.fromkeys(parts)}
+    split = [of.name if (of := found[part]) else part for part in parts]
+    return split, [part for part, of in found.items() if of is None]
 
 
 def algorithms_of(names: Sequence[str]) -> list[str]:
     """Returns the algorithms that names give; fails if one is unknown."""
     split, others = _split(names)
     if others:
-        fix = similar(others[0])
-        if others[0].endswith(".toml"):
-            fix = "name it alone; --cc sets the algorithm of its first flow"
-        fail(f"{others[0]}: not an algorithm\n  fix: {fix}")
+        _refuse_unknown(others[0])
     return split
+
+
+def _refuse_unknown(name: str) -> NoReturn:
+    fix = resolve.similar(name)
+    if name.endswith(".toml"):
+        fix = "name it alone; --cc sets the algorithm of its first flow"
+    fail(f"{name}: not an algorithm\n  fix: {fix}")
 
 
 def queue_of(name: str) -> str:
@@ -358,8 +354,11 @@ def scenario_of(names: Sequence[str]) -> tuple[str, str]:
             "name a scenario or algorithms\n  fix: fullpipe run cubic bbr3 --rate 20mbit; "
             "`fullpipe list algorithms` and `fullpipe list scenarios` have the names"
         )
-    if len(names) > 1 or not _split(names)[1]:
-        return origin.of_algorithms(algorithms_of(names)), origin.ALGORITHMS
+    split, others = _split(names)
+    if not others:
+        return origin.of_algorithms(split), origin.ALGORITHMS
+    if len(names) > 1:
+        _refuse_unknown(others[0])
     try:
         return origin.read(names[0])
     except (FileNotFoundError, IsADirectoryError):

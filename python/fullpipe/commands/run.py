@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fullpipe import origin, terminal
 from fullpipe._core import Scenario
-from fullpipe.algorithms.classes import of_file
+from fullpipe.algorithms import resolve
 from fullpipe.commands.declare import Option
 from fullpipe.commands.options import (
     CC,
@@ -118,9 +118,8 @@ def command(
         load_recipes(recipe)
         allow_programs(programs)
         settings = dict(path) | dict(setting(text) for text in set_ or [])
-        cc = of_file(cc) if cc is not None else None
         if cc is not None and scenario:
-            settings["flow.0.cc"] = cc
+            settings["flow.0.cc"] = resolve.name_of(cc)
         runners = chosen(on)
         simulated = all(runner.name == "sim" for runner in runners)
         named = scenario or ([cc] if cc else [])

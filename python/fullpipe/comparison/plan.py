@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe._core import __version__
+from fullpipe.algorithms.resolve import PROGRAM, kind_of
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.errors import DamagedError, refusal
 from fullpipe.origin import PATH, TIMES, warm_up, written
-from fullpipe.programs import is_program
 from fullpipe.report import control
 from fullpipe.results import about as abouts
 from fullpipe.results import disk, fresh_directory, sums
@@ -183,7 +183,7 @@ def _control(
     algorithms: Sequence[str], alone: str, fixed: Pairs, repeat: int, seed: int | None
 ) -> SweepSpec | None:
     """Returns the control: each program alone, in two arms."""
-    programs = [name for name in algorithms if is_program(name)]
+    programs = [name for name in algorithms if kind_of(name) is PROGRAM]
     if not programs:
         return None
     axes = [(control.KEYS[0], programs), (control.KEYS[1], list(control.ARMS))]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import terminal
-from fullpipe.algorithms.plugins import is_library
+from fullpipe.algorithms.resolve import kind_of
 from fullpipe.comparison.plan import TooFewError
 from fullpipe.comparison.show import records, show
 from fullpipe.errors import UserError, printing
@@ -31,7 +31,7 @@ def are_stored(names: Sequence[str]) -> bool:
         MixedError: When only some of them are, or one is a path that does not exist.
         TooFewError: When it is one directory.
     """
-    names = [name for name in names if not is_library(name)]
+    names = [name for name in names if not ((kind := kind_of(name)) and kind.is_path)]
     there = [name for name in names if is_url(name) or Path(name).is_dir()]
     missing = [name for name in names if name not in there and _is_path(name)]
     if missing:
@@ -54,7 +54,7 @@ def are_stored(names: Sequence[str]) -> bool:
 
 def _is_path(name: str) -> bool:
     """Returns whether a name can only be that of a directory: algorithms have no slash before their class."""
-    return "/" in name.partition(":")[0] and ":" not in name
+    return "/" in name and ":" not in name
 
 
 def compare_stored(directories: Sequence[str], asked: Sequence[str], *, as_json: bool) -> None:

@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fullpipe import terminal
-from fullpipe.algorithms.classes import given, sources
 from fullpipe.algorithms.own import own
-from fullpipe.algorithms.plugins import used
+from fullpipe.algorithms.resolve import code, described, short_name
 from fullpipe.batch import kept_in, other_runners
 from fullpipe.batch.cells import HERE, QUEUE_HERE, Cells
 from fullpipe.batch.cluster import ClusterError, NoClusterError, one_cluster
-from fullpipe.batch.spec import SweepSpec, build, command_line
+from fullpipe.batch.spec import SweepSpec, build, command_line, refuse_unsuited
 from fullpipe.errors import FailedRunsError, UserError, fail, printing, stoppable
 from fullpipe.evaluation import dossier, worst
 from fullpipe.evaluation.judge import WORDS, judge
 from fullpipe.evaluation.measure import Contender, measured, shown
 from fullpipe.evaluation.suite import VARIATION
-from fullpipe.given import short_name
 from fullpipe.progress import Counter
 from fullpipe.report.markdown import lines
 from fullpipe.report.write import Form, make
@@ -122,7 +120,9 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> Sequence[Outcome]
     spec = SweepSpec(plain, tested.label)
     spec.plan  # noqa: B018  (refuses parameters)
     runner = asked.runner
-    if not is_simulator(runner):
+    if is_simulator(runner):
+        refuse_unsuited(spec, 1)
+    else:
         other_runners.refuse(spec, [runner], lambda _: "off")
     baselines = [Contender(each) for each in suite.baselines]
     seeds = asked.all_seeds
@@ -178,9 +178,7 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> Sequence[Outcome]
 def usual_directory(tested: Contender, suite: Suite, *, quick: bool, on: str = RUNNER.name) -> Path:
     """Returns the directory of an evaluation without `--out`: the same one for the same algorithm, suite and build."""
     digest = hashlib.sha256(f"{build()} {tested.label} {suite}".encode())
-    digest.update(sources(given([tested.name])))
-    for library in used([tested.name]):
-        digest.update(library.content)
+    digest.update(code([tested.name], described([tested.name])))
     name = "-".join(
         [
             suite.name,
@@ -333,7 +331,7 @@ def show(
 
 def _records(outcomes: Sequence[Outcome], tested: Contender) -> list[dict[str, object]]:
     """Returns the verdicts as `--json` prints them."""
-    algorithms = own("", [("flow.0.cc", tested.name)])
+    algorithms = own([tested.name])
     found: list[dict[str, object]] = []
     for each in outcomes:
         criterion, cell = each.criterion, each.worst

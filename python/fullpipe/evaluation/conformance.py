@@ -16,8 +16,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from fullpipe import _core, terminal
-from fullpipe.algorithms.classes import given, is_imported, sources
-from fullpipe.algorithms.plugins import used
+from fullpipe.algorithms.resolve import NONE, code, described, kind_of
 from fullpipe.batch.checkpoint import Checkpoint
 from fullpipe.batch.spec import build
 from fullpipe.errors import printing, stoppable
@@ -26,6 +25,7 @@ from fullpipe.results import disk, fresh_directory, kept, suited_interval
 from fullpipe.results.objects import called
 from fullpipe.results.sums import in_name, is_whole_directory
 from fullpipe.run import load, run
+from fullpipe.runners import refuse_kind
 from fullpipe.verdicts.estimate import Estimate
 from fullpipe.verdicts.judged import Judged, Verdict, finite, write_table
 from fullpipe.verdicts.show import line, row
@@ -166,16 +166,15 @@ def _checkpoint(algorithm: str, params: Mapping[str, str], seed: int, out: Path)
         "the algorithm": algorithm,
         "--set": ", ".join(f"{name}={value}" for name, value in sorted(params.items())),
         "--seed": str(seed),
-        "its source": in_name(
-            sources(given([algorithm])) + b"".join(each.content for each in used([algorithm]))
-        ),
+        "its source": in_name(code([algorithm], described([algorithm]))),
     }
     return Checkpoint(out, about, f"--out {called(out)}")
 
 
 def _check_name(algorithm: str) -> None:
+    refuse_kind(algorithm, "evaluate --suite bbr-draft")
     known = [each["name"] for each in _core.algorithms()]
-    if algorithm not in known and not is_imported(algorithm):
+    if kind_of(algorithm) in (None, NONE):
         near = get_close_matches(algorithm, known, n=1)
         fix = f"did you mean {near[0]!r}? there are" if near else "use one of"
         raise RefusedError(f"no algorithm is called {algorithm!r}\n  fix: {fix} {', '.join(known)}")
@@ -184,7 +183,7 @@ def _check_name(algorithm: str) -> None:
 def _run(section: str, algorithm: str, params: Mapping[str, str], seed: int) -> ConformanceCase:
     try:
         return _core.conformance_case(
-            section, algorithm, list(params.items()), seed, given([algorithm])
+            section, algorithm, list(params.items()), seed, described([algorithm])
         )
     except _core.ScenarioError as error:
         name = error.key.removeprefix("flow.0.params.")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from fullpipe._core import __version__
 from fullpipe.algorithms.own import facts as facts_of
 from fullpipe.algorithms.own import own
+from fullpipe.algorithms.resolve import recipe_of
 from fullpipe.evaluation import worst
 from fullpipe.evaluation.judge import WORDS, bound_words
 from fullpipe.evaluation.measure import shown
-from fullpipe.programs import is_program, recipe_of
 from fullpipe.programs.lines import version_of
 from fullpipe.report.model import Code, Finding, Number, Report, Section, Table, Text, Timeline
 from fullpipe.runners import is_simulator
@@ -58,7 +58,7 @@ def report(
     cells = sum(len(each.cells) for each in outcomes)
     facts = [
         ("Version", f"fullpipe {__version__}"),
-        *facts_of(own("", [("flow.0.cc", tested.name)])),
+        *facts_of(own([tested.name])),
         ("Suite", suite.title),
         ("Baselines", ", ".join(each.label for each in baselines)),
         ("Cells", f"{cells}, {len(seeds)} seeds each, from {seeds[0]} on"),
@@ -100,7 +100,7 @@ def _facts(
     """Returns the runner, the programs' versions, and whether the machine kept time."""
     if is_simulator(runner):
         return []
-    recipes = [recipe_of(each.name) for each in contenders if is_program(each.name)]
+    recipes = [recipe[0] for each in contenders if (recipe := recipe_of(each.name))]
     found = [("Runner", f"{runner.name}: {runner.about}")]
     found += [(f"Program {name}", version_of(name)) for name in dict.fromkeys(recipes)]
     of = {each.measured.directory: each.measured for each in outcomes if each.measured}

@@ -63,6 +63,6 @@ def replay(outcome: Outcome, tested: Contender, on: str) -> str:
     place = measured.directory
     if outcome.criterion.metric == VARIATION:
         place = variation_directory(place, cell.seed)
-    again = options(own("", [("flow.0.cc", tested.name)]))
+    again = options(own([tested.name]))
     words = [called(place), "--point", str(point), *option(on), *again, "--seed", str(cell.seed)]
     return command_of("run", words)

@@ -33,8 +33,6 @@ from fullpipe.origin import text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-PREFIX = "program:"
-"""The beginning of a `cc` that names a recipe: `program:iperf3`, `program:iperf3:bbr`."""
 FOLDER = Path(__file__).parent
 _loaded: dict[str, Recipe] = {}
 """The recipes of `--recipe`, by name."""
@@ -130,16 +128,6 @@ def built() -> Path:
     """Returns the folder for programs that a recipe's commands build: in the user's cache."""
     cache_folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache_folder / "fullpipe" / "programs"
-
-
-def is_program(name: str) -> bool:
-    """Whether the `cc` of a flow names a recipe."""
-    return name.startswith(PREFIX)
-
-
-def recipe_of(cc: str) -> str:
-    """Returns the name of the recipe in the `cc` of a flow."""
-    return cc.removeprefix(PREFIX).partition(":")[0]
 
 
 def every() -> tuple[Recipe, ...]:

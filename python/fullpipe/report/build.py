@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fullpipe.programs import used
+from fullpipe.algorithms import programs_used
 from fullpipe.report import values
 from fullpipe.report.model import Report
 from fullpipe.report.panels import (
@@ -60,11 +60,11 @@ def _other_algorithms(results: Results) -> list[str]:
         if not any(key.endswith(".cc") for key in each.settings)
     }
     several = len({each.runner for each in points.values()}) > 1
-    programs = used.names(text for text in results.scenarios.values() if text)
+    programs = programs_used.names(text for text in results.scenarios.values() if text)
     rows = results.rows.select("point", pl.col("flow", "cc").cast(pl.String)).unique(
         maintain_order=True
     )
-    return used.differences(
+    return programs_used.differences(
         (f"on {points[point].runner}" if several else points[point].label, flow, cc)
         for point, flow, cc in rows.iter_rows()
         if point in points and flow in programs

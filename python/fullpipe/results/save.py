@@ -6,6 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING
 
+from fullpipe import _core
 from fullpipe.algorithms.own import FILE, own
 from fullpipe.programs import left
 from fullpipe.results import disk
@@ -28,7 +29,7 @@ def save_run(run: RunData, directory: Path, *, picture: bool = True) -> None:
     """Writes a run into an existing directory, with its picture unless `picture` is False."""
     disk.write(directory / "scenario.toml", run.scenario.source)
     disk.write(directory / "resolved.toml", run.scenario.to_toml())
-    if found := own(run.scenario.to_toml()):
+    if found := own(_core.algorithm_names(run.scenario.to_toml())):
         disk.write(directory / FILE, json.dumps({"algorithms": found}, indent=1) + "\n")
     disk.write(directory / "metrics.json", json.dumps(run.metrics, indent=2) + "\n")
     if run.files is not None:

@@ -12,16 +12,16 @@ import sys
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from fullpipe import wings
-from fullpipe.algorithms.classes import is_imported
+from fullpipe.algorithms import resolve
 from fullpipe.errors import RunnerError, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from fullpipe._core import Scenario
+    from fullpipe._core import Scenario, ScenarioError
     from fullpipe.frame import Labels, Numbers
 
     Progress = Callable[[float, float, int], object]
@@ -75,6 +75,10 @@ class Runner(Protocol):
 
     - `packets`: it records single packets.
     - `own_controllers`: its flows run fullpipe's algorithms, which have the scenario's parameters.
+    - `own_code`: they may be classes and libraries of the user's, which run in this process.
+    - `policies`: they may be trained policies.
+    - `programs`: flows may be programs.
+    - `bpf`: they may be algorithms of `fullpipe kernel`.
     - `samples`: limits and windows come from a kernel's clocks and samples of its state.
     - `loopback`: a comparison without a path runs over the machine's loopback.
     - `quic`: its flows are QUIC's.
@@ -132,8 +136,8 @@ def refuse(runner: Runner, scenario: Scenario, trace: str) -> None:
     """Checks whether a runner can run a scenario with a trace; for a sweep every point, before the first one runs.
 
     Raises:
-        ScenarioError: When it can't, or `trace` is not a trace level, or one with packets, which only the simulator
-            records.
+        ScenarioError: When it can't, an algorithm is of a kind that it does not run, or `trace` is not a trace level,
+            or one with packets, which only the simulator records.
     """
     if not getattr(runner, "packets", False):
         from fullpipe._core import quantity
@@ -148,10 +152,64 @@ def refuse(runner: Runner, scenario: Scenario, trace: str) -> None:
             fix = 'give "off", "ack" for a row at every ACK, or an interval like "10ms"'
             problem = "neither a level nor an interval"
             raise refusal(problem, fix, key="trace", value=trace, place=f'trace = "{trace}"')
+    refuse_kinds(runner, scenario)
     runner.refuse(scenario, trace)
 
 
-def has(name: str, what: Literal["own_controllers", "samples", "loopback", "quic"]) -> bool:
+def refuse_kinds(runner: Runner, scenario: Scenario) -> None:
+    """Checks whether a runner runs the kinds of algorithms of a scenario.
+
+    Raises:
+        ScenarioError: When it does not run one.
+    """
+    from fullpipe._core import algorithm_keys, scenario_error
+
+    own = dict(scenario.controllers)
+    for key, value, cc, program in algorithm_keys(scenario):
+        of_name = resolve.CLASS if cc in own else resolve.kind_of(cc)
+        kind = resolve.PROGRAM if program else of_name
+        if kind and not runs(runner.name, kind):
+            raise scenario_error(scenario, key, value, kind.only, elsewhere(kind))
+
+
+def runs(name: str, kind: resolve.Kind) -> bool:
+    """Whether a runner runs a kind of algorithm; true for a user's runner, which refuses alone."""
+    return not kind.needs or name not in names() or has(name, kind.needs)
+
+
+def elsewhere(kind: resolve.Kind, *, on: bool = True) -> str:
+    """Returns the fix for a kind of algorithm that does not run here; `on` is whether the command has `--on`."""
+    there = [name for name in names() if runs(name, kind)]
+    listed = " or ".join(filter(None, [", ".join(there[:-1]), *there[-1:]]))
+    other = f"run it with --on {listed}" if on else f"give it to a command with --on {listed}"
+    return ", or ".join(filter(None, [other if there else "", kind.instead]))
+
+
+def refuse_kind(text: str, command: str, place: str = "") -> None:
+    """Refuses the name of an algorithm that a command does not take, which has no `--on` and simulates.
+
+    Raises:
+        ScenarioError: When the simulator does not run its kind, or the kind declares it.
+    """
+    kind = resolve.kind_of(text)
+    if kind is None:
+        return
+    if found := resolve.hole(kind, text, command):
+        raise refusal(*found, place=place or text)
+    if not runs(SIMULATOR, kind):
+        raise refusal(kind.only, elsewhere(kind, on=False), place=place or text)
+
+
+def of_kind(error: ScenarioError) -> ScenarioError:
+    """Returns the simulator's error about an algorithm with the sentence of its kind, if it does not run that kind."""
+    kind = resolve.kind_of(error.value.strip('"'))
+    if kind is None or runs(SIMULATOR, kind):
+        return error
+    place = str(error).partition(f": {error.problem}\n")[0]
+    return refusal(kind.only, elsewhere(kind), file=error.file, key=error.key, place=place)
+
+
+def has(name: str, what: str) -> bool:
     """Whether a runner of the package has this trait; false for another name, as that of a user's runner."""
     return name in names() and bool(getattr(_named(name), what, False))
 
@@ -220,7 +278,7 @@ def _modules() -> Mapping[str, str]:
 
 def _named(name: str) -> Runner:
     name = _IMPORTED.get(name, name)
-    if is_imported(name):
+    if ":" in name:
         return _imported(name)
     if name not in names():
         from difflib import get_close_matches
@@ -239,7 +297,7 @@ def _imported(name: str) -> Runner:
         sys.path.insert(0, here)
     try:
         made = cast("Runner", getattr(import_module(module), attribute)())
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError) as error:
         raise RunnerError(
             f"--on {name}: {error}\n  fix: name a class that can be imported from {here}"
         ) from error

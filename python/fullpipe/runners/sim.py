@@ -19,7 +19,7 @@ class Simulator:
     about = "the simulator: virtual time, bit for bit the same for the same scenario and seed"
     real_time = False
     packets = True
-    own_controllers = True
+    own_controllers = own_code = policies = True
 
     def missing(self) -> None:
         """Returns None: the simulator always works."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe.arguments import checked
 from fullpipe.batch.spec import SweepSpec
-from fullpipe.given import given
+from fullpipe.given import given, name_of
 from fullpipe.path_options import keyed
 from fullpipe.results import objects
 from fullpipe.runners import SIMULATOR, chosen
@@ -33,7 +33,7 @@ def sweep(
     scenario: ScenarioLike,
     axes: Axes | None = None,
     *,
-    cc: Algorithm | Sequence[str] | None = None,
+    cc: Algorithm | Sequence[Algorithm] | None = None,
     rate: Values | None = None,
     rtt: Values | None = None,
     buffer: Values | None = None,
@@ -135,6 +135,8 @@ def sweep(
         lists, algorithm = {"flow.0.cc": cc, **lists}, None
     # A text may have several values, as on the command line.
     got = given(scenario, cc=algorithm, options=one, controllers=controllers)  # type: ignore[arg-type]
+    if "flow.0.cc" in lists:
+        lists["flow.0.cc"] = [name_of(each, got.controllers) for each in lists["flow.0.cc"]]
     points = None
     if callable(axes):
         points = [[(key, as_set(value)) for key, value in point.items()] for point in axes()]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fullpipe.programs.used import differences, names
+from fullpipe.algorithms.programs_used import differences, names
 from fullpipe.report.terminal import Line, columns, print_table
 from fullpipe.stats import columns_asked, columns_shown, quantity
 from fullpipe.stats.quantity import rank

@@ -137,7 +137,7 @@ class SweepStore(Store):
         first, count = plan.seeds
         count = max([count, *(math.ceil(shard.end / plan.points) for shard in there)])
         runners = list(dict.fromkeys([*self.runners, *(shard.runner for shard in there)]))
-        algorithms = own(self.spec.text, self.spec.settings)
+        algorithms = own(self.spec.algorithms)
         return {
             **header(self.spec.identity, abouts.SWEEP_FORMAT, self._command),
             "file": self.spec.file,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fullpipe import _core
+from fullpipe.algorithms.programs_used import differences, names
 from fullpipe.metrics import decade_text
 from fullpipe.origin import ALGORITHMS, shown
-from fullpipe.programs.used import differences, names
 from fullpipe.runners import has
 from fullpipe.view.path import path_line
 from fullpipe.view.table import (

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from fullpipe.programs import PREFIX
+from fullpipe.algorithms.resolve import recipe_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -162,8 +162,8 @@ def flow_name(name: str, cc: str) -> str:
     A flow of a recipe with a congestion control, `program:iperf3:bbr`, is `iperf3-bbr`, which fits the column, and
     `iperf3 (bbr)` if its name has none.
     """
-    program, _, choice = cc.removeprefix(PREFIX).partition(":")
-    if cc.startswith(PREFIX) and choice and name.startswith(program):
+    program, choice = recipe_of(cc) or ("", "")
+    if choice and name.startswith(program):
         return name if name.startswith(f"{program}-{choice}") else f"{name} ({choice})"
     bare = cc.rpartition(":")[2]
     return f"{cc}{name[len(bare) :]}" if name.startswith(bare) else f"{name} ({cc})"

@@ -41,6 +41,7 @@ class Wing(NamedTuple):
         flows: The function that reads a file of flows for `[[workload]] source`, as columns for the simulator.
         reports: The module that reports on directories of the wing: a :class:`Reports`.
         studies: Functions that run a published study of another kind, by the table that its file has: a :class:`Study`.
+        kinds: The kinds of algorithms, each a :class:`fullpipe.algorithms.resolve.Kind`.
     """
 
     about: str
@@ -52,6 +53,7 @@ class Wing(NamedTuple):
     flows: str = ""
     reports: str = ""
     studies: Mapping[str, str] = {}
+    kinds: str = ""
 
 
 class Pages(Protocol):
@@ -183,6 +185,13 @@ def named(kind: str) -> list[tuple[str, str]]:
     """Returns the names of a kind, each with its purpose."""
     found = (_of(wing, each.names[kind]) for wing, each in every().items() if kind in each.names)
     return [pair for function in found for pair in function()]
+
+
+def kinds() -> Iterator[Any]:
+    """Yields each kind of algorithm."""
+    for wing, each in every().items():
+        if each.kinds:
+            yield from _of(wing, each.kinds)
 
 
 def findings() -> Iterator[tuple[str, str, list[Any]]]:

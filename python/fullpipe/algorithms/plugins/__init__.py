@@ -8,12 +8,13 @@ it: as an argument, with `--cc` or `--plugin`, or in Python. The core refuses a 
 
 from __future__ import annotations
 
-import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe.algorithms.guard import admit
+from fullpipe.algorithms.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,18 +23,20 @@ ENDINGS = (".so", ".dylib", ".dll")
 MANIFEST = "Cargo.toml"
 KEPT = ("SHA256SUMS", "metrics.json", "resolved.toml", "sweep.json", "table.json")
 """Files of results that this program has kept; one of them is in each such directory."""
-_NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._+-]*)=(.+)")
 _GIVEN: dict[str, str] = {}
 
 
-def is_library(name: str) -> bool:
-    """Whether the name of an algorithm is that of a library, or of a directory with a crate.
+def is_loaded(name: str) -> bool:
+    """Whether it is the name of a loaded library's algorithm."""
+    return any(each.name == name for each in _core.plugins())
+
+
+def is_crate(name: str) -> bool:
+    """Whether it is the name of a directory with a crate.
 
     A name without a separator, like `cubic`, is never a directory's: write `./cubic`. Kept results are no crate,
     whatever else their directory has: their sender does not choose what this machine builds and runs.
     """
-    if name.endswith(ENDINGS):
-        return True
     if "\n" in name or not (name == "." or "/" in name or "\\" in name):
         return False
     try:
@@ -88,26 +91,34 @@ def loaded(library: Path, name: str | None = None) -> _core.Plugin:
     return _core.load_plugin(library, name)
 
 
-def built_in() -> set[str]:
+@cache
+def built_in() -> frozenset[str]:
     """Returns the names of fullpipe's own algorithms: those of libraries and policies are in this process only."""
-    plugins, policies = (
-        {each.name for each in those} for those in (_core.plugins(), _core.policies())
-    )
-    return {each["name"] for each in _core.algorithms()} - plugins - policies
+    others = {each.name for those in (_core.plugins(), _core.policies()) for each in those}
+    return frozenset(each["name"] for each in _core.algorithms()) - others
 
 
-def of_option(text: str) -> str:
-    """Loads what `--plugin` names, `LIBRARY` or `NAME=LIBRARY`, and returns the algorithm's name."""
-    named = None if is_library(text) and Path(text).exists() else _NAMED.fullmatch(text)
-    return load_plugin(named[2], named[1]) if named else load_plugin(text)
+def used(names: Iterable[str]) -> list[_core.Plugin]:
+    """Returns the loaded libraries among names, sorted by name."""
+    of = {*names}
+    return sorted((each for each in _core.plugins() if each.name in of), key=lambda it: it.name)
 
 
-def used(words: Iterable[str]) -> list[_core.Plugin]:
-    """Returns the loaded libraries whose names are in texts, sorted by name: results depend on them."""
-    known = sorted(_core.plugins(), key=lambda each: each.name)
-    texts = list(words) if known else []
-    return [
-        each
-        for each in known
-        if any(re.search(rf"(?<![\w.+-]){re.escape(each.name)}(?![\w.+-])", text) for text in texts)
-    ]
+def source(name: str) -> Source | None:
+    """Returns the library of an algorithm; None if it is not loaded."""
+    for each in used([name]):
+        plugin = given_as(name)
+        file = plugin.removeprefix(f"{name}=") or str(each.file)
+        return Source(file, each.content, _version(Path(file) / MANIFEST), plugin)
+    return None
+
+
+def _version(manifest: Path) -> str:
+    """Returns the version of a crate; empty without one of its own."""
+    import tomllib  # slow, and rarely needed
+
+    try:
+        package = tomllib.loads(manifest.read_text(encoding="utf-8"))["package"]
+        return package["version"] if isinstance(package["version"], str) else ""
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

@@ -1,10 +1,8 @@
 """`fullpipe plugin check`."""
 
-from pathlib import Path
 from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
-from fullpipe.commands.options import algorithms_of
 from fullpipe.errors import printing, user_errors
 
 _IN_PYTHON = {
@@ -47,19 +45,18 @@ def command(
         fullpipe plugin check libmine.so --sequences 5000
     """
     from fullpipe import _core
-    from fullpipe.algorithms.classes import given, is_imported
-    from fullpipe.algorithms.plugins import loaded
-    from fullpipe.algorithms.policies import is_policy
+    from fullpipe.algorithms.plugins import load_plugin
+    from fullpipe.algorithms.resolve import described, resolve
+    from fullpipe.runners import refuse_kind
 
     with user_errors():
-        if library.partition(":")[0].endswith(".py") or is_imported(library) or is_policy(library):
-            [name] = algorithms_of([library])
-            broken = _core.check_contract(name, given([name]), sequences)
-            for rust, python in _IN_PYTHON.items():
-                broken = broken and broken.replace(rust, python)
-        else:
-            plugin = loaded(Path(library))
-            name, broken = plugin.name, plugin.check(sequences)
+        refuse_kind(library, "plugin check")
+        found = resolve(library)
+        name = found.name if found else load_plugin(library)
+        classes = described([name])
+        broken = _core.check_contract(name, classes, sequences)
+        for rust, python in _IN_PYTHON.items() if classes else ():
+            broken = broken and broken.replace(rust, python)
     with printing():
         print(broken or f"{name} keeps the contract: no breach in {sequences} sequences")
     if broken:

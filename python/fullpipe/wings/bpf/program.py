@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe import _core
 from fullpipe.errors import UserError
-from fullpipe.wings.traces.foreign.kernel import stem
+from fullpipe.wings.traces.foreign.kernel_name import stem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

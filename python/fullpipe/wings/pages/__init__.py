@@ -7,4 +7,5 @@ WING = Wing(
     commands={"Experiments": {"explore": "Change a scenario in the browser and watch it run."}},
     names={"lessons": "explore:names"},
     pages="explore",
+    kinds="kind:KINDS",
 )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fullpipe import _core
 from fullpipe._core import __version__
 from fullpipe.algorithms.plugins import built_in
-from fullpipe.algorithms.policies import is_policy
+from fullpipe.algorithms.resolve import POLICY, kind_of
 from fullpipe.checks.judge import judged
 from fullpipe.progress import Counter
 from fullpipe.report.html import asset, document
@@ -113,7 +113,11 @@ def uses(scenario: Scenario) -> dict[str, list[str]]:
     return {
         "Algorithms": _known(
             [
-                *(flow["cc"] for flow in [*responsive, *workloads] if not is_policy(flow["cc"])),
+                *(
+                    flow["cc"]
+                    for flow in [*responsive, *workloads]
+                    if kind_of(flow["cc"]) is not POLICY
+                ),
                 *(flow.get("receiver") for flow in flows),
             ]
         ),
@@ -149,7 +153,7 @@ def uses(scenario: Scenario) -> dict[str, list[str]]:
                     for flow in flows
                     if f"{flow.get('receive_window')}".startswith("auto")
                 ),
-                *("with a trained policy" for flow in responsive if is_policy(flow["cc"])),
+                *("with a trained policy" for flow in responsive if kind_of(flow["cc"]) is POLICY),
                 *("unresponsive" for flow in flows if flow["cc"] == "none"),
                 *("arriving" for _ in workloads),
                 *("on a host" for _ in flows if "host" in resolved),

@@ -5,7 +5,7 @@ import webbrowser
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe.algorithms.classes import of_file
+from fullpipe.algorithms import resolve
 from fullpipe.commands.declare import Option
 from fullpipe.commands.options import (
     CC,
@@ -135,7 +135,7 @@ def _explorer(
         fail(f"--lesson {lesson}: no lesson of this name\n  fix: write one of {', '.join(known)}")
     settings = path | dict(setting(each) for each in set_ or [])
     if cc is not None:
-        settings["flow.0.cc"] = of_file(cc)
+        settings["flow.0.cc"] = resolve.name_of(cc)
     if shorter := warm_up(text, [*settings.items()]):
         settings[shorter[0]] = shorter[1]
     if settings or seed is not None:

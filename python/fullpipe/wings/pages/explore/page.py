@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from fullpipe import _core, origin
+from fullpipe.algorithms import resolve
 from fullpipe.algorithms.plugins import built_in
 from fullpipe.view.colors import COLORS, DASHES, ON_DARK, color_of
 from fullpipe.view.document import document
@@ -46,9 +47,6 @@ POLICY = (
 """The content security policy of the page, and of pages that open it: it inherits theirs."""
 
 
-_OTHERS = "name others, or write the algorithm in JavaScript in the page: docs/guide/explore.md"
-
-
 class EngineError(Exception):
     """The simulator for pages is not built, or lacks what the scenario needs."""
 
@@ -65,15 +63,15 @@ def explorer(text: str, file: str, lesson: str | None = None) -> str:
         EngineError: When the simulator for pages is not built, or lacks an algorithm of the scenario.
         ScenarioError: When the scenario is wrong.
     """
+    text, file = _alone(text, file), origin.shown(file)
+    if others := outsiders(text):
+        problem, fix = resolve.IN_PAGE["explore"]
+        raise EngineError(f"{problem}, and not {', '.join(sorted(others))}\n  fix: {fix}")
     try:
         engine = _asset(ENGINE)
     except FileNotFoundError:
         message = f"the simulator for pages is not built\n  fix: run `{_BUILD}` in the repository of fullpipe"
         raise EngineError(message) from None
-    text, file = _alone(text, file), origin.shown(file)
-    if others := outsiders(text):
-        message = f"the page has fullpipe's own algorithms, and not {', '.join(sorted(others))}\n  fix: {_OTHERS}"
-        raise EngineError(message)
     data = {
         "colors": list(COLORS),
         "onDark": list(ON_DARK),
@@ -175,8 +173,8 @@ def _names_a_file(value: object, key: str = "") -> bool:
 
 def outsiders(text: str) -> set[str]:
     """Returns the algorithms of a scenario that the simulator in a page lacks: classes, libraries and policies."""
-    named = set(re.findall(r"""(?m)^\s*cc\s*=\s*["']([^"']*)["']""", text)) - {"none"}
-    return named - built_in()
+    kinds = {name: resolve.kind_of(name) for name in _core.algorithm_names(text)}
+    return {name for name, kind in kinds.items() if kind is None or "explore" in kind.holes}
 
 
 def _asset(name: str) -> bytes:

@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
 from fullpipe.algorithms import policies
-from fullpipe.algorithms.plugins import built_in
-from fullpipe.algorithms.policies import is_policy
 from fullpipe.errors import refusal
-from fullpipe.programs import lines
 from fullpipe.runners import Missing
 
 if TYPE_CHECKING:
@@ -34,7 +31,7 @@ class Quic:
         real_time: Whether it uses the machine's clock.
     """
 
-    own_controllers = quic = True
+    own_controllers = quic = policies = True
 
     def __init__(self, name: str, about: str, *, real_time: bool) -> None:
         self.name = name
@@ -54,18 +51,7 @@ class Quic:
         return None
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
-        """Refuses users' algorithms except policies, and lets the program check the rest of the scenario."""
-        for each in lines.asked(scenario)[:1]:
-            problem = f"{PROGRAM} has QUIC of its own, and runs no programs"
-            lines.refused(scenario, each, problem, _core.PROGRAM_FIX)
-        known = {"none", *built_in()}
-        named = {cc for _, cc in [*scenario.flows, *scenario.workloads] if not is_policy(cc)}
-        if others := named - known:
-            raise refusal(
-                f"{PROGRAM} runs fullpipe's own algorithms and policies, and not {', '.join(sorted(others))}",
-                "run it on sim",
-                place=f"--on {self.name}",
-            )
+        """Lets the program check the scenario."""
         with tempfile.TemporaryDirectory(prefix="fullpipe-quic-") as folder:
             plan = self._plan(scenario, trace, Path(folder))
             done = subprocess.run(
@@ -106,7 +92,8 @@ class Quic:
             "on": self.name,
             "trace": trace,
             "policies": [
-                (policy.name, str(policy.file.resolve())) for policy in policies.used([text])
+                (policy.name, str(policy.file.resolve()))
+                for policy in policies.used(_core.algorithm_names(text))
             ],
         }
         path = folder / "plan.json"

@@ -15,6 +15,7 @@ from fullpipe.progress import Bar, Counter, Intervals
 from fullpipe.results import disk, objects, save_run
 from fullpipe.results.about import TEST
 from fullpipe.run import Run
+from fullpipe.runners import refuse_kinds
 from fullpipe.wings.real.loadtest.measure import measure
 from fullpipe.wings.real.loadtest.plan import PlanError
 from fullpipe.wings.real.loadtest.show import Outcome, about, record, show
@@ -68,6 +69,7 @@ def _refuse(plan: Plan, runner: Runner) -> None:
         PlanError: When it can't because of the calls.
     """
     try:
+        refuse_kinds(runner, plan.scenario)
         runner.refuse(plan.scenario, plan.trace)
     except ScenarioError as error:
         if plan.test.calls and "none" in (error.value or ""):

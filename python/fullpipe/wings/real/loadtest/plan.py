@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.algorithms.classes import given as given_classes
-from fullpipe.algorithms.classes import named
+from fullpipe.algorithms.resolve import described_in
 from fullpipe.errors import UserError
 from fullpipe.origin import PATH, TIMES
 from fullpipe.toml import document
@@ -151,7 +150,7 @@ def plan(
             also["link.0.rate"] = up
         given = {**given, **also, **dict(settings)}
     fixed = [(key, value) for key, value in given.items() if key != "path.profile"]
-    classes = given_classes(named(text, fixed))
+    classes = described_in(text, fixed)
     scenario = _core.Scenario.parse(text, test.name, fixed, seed, controllers=classes)
     starts = _seconds(given.get("measure_from", ""))
     measured = measured if starts is None else starts

@@ -30,7 +30,7 @@ class Kernel:
     name = "kernel"
     about = "this machine's TCP, and any programs, in real time, behind the same path"
     real_time = True
-    samples = True
+    samples = programs = bpf = True
     namespaces = ""
 
     def missing(self) -> Missing | None:

@@ -79,7 +79,7 @@ class Uml:
     """Runs scenarios in user-mode Linux, behind its own queueing disciplines or fullpipe's emulator."""
 
     real_time = False
-    samples = True
+    samples = programs = True
 
     def __init__(self, name: str, about: str, *, emulates: bool) -> None:
         """Creates the runner.

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fullpipe import terminal
-from fullpipe.algorithms.classes import sources
 from fullpipe.algorithms.own import lines as lines_of
 from fullpipe.algorithms.own import options, own
-from fullpipe.algorithms.plugins import used
+from fullpipe.algorithms.resolve import code, short_name
 from fullpipe.batch.checkpoint import Checkpoint
 from fullpipe.batch.spec import build
 from fullpipe.errors import UserError, printing, stoppable
-from fullpipe.given import short_name
 from fullpipe.progress import Counter
 from fullpipe.results import disk, fresh_directory, objects
 from fullpipe.verdicts.judged import finite
@@ -163,9 +161,7 @@ def _refuse_wrong(plan: Plan) -> None:
 
 def _identity(plan: Plan) -> str:
     tested = plan.tested
-    digest = hashlib.sha256(sources(tested.classes))
-    for library in used([tested.cc, tested.than or ""]):
-        digest.update(library.content)
+    digest = hashlib.sha256(code(filter(None, (tested.cc, tested.than)), tested.classes))
     digest.update(
         f"{tested.cc} {sorted(tested.params.items())} {tested.than} {plan.goal.name} {plan.space} {plan.seed} "
         f"{plan.at_random} {sorted(plan.without)}".encode()
@@ -274,7 +270,7 @@ def _shrinking(record: Mapping[str, object]) -> str:
 
 def _own(plan: Plan) -> list[Own]:
     """Returns the user's algorithms that the attack is about."""
-    return own("", [("flow.0.cc", each) for each in (plan.tested.cc, plan.tested.than) if each])
+    return own(filter(None, (plan.tested.cc, plan.tested.than)))
 
 
 def _markdown(

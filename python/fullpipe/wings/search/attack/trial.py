@@ -9,8 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
-from fullpipe.algorithms.classes import given
-from fullpipe.algorithms.plugins import used
+from fullpipe.algorithms.resolve import described, kind_of
 from fullpipe.batch.cells import HERE
 from fullpipe.batch.executor import on_threads
 from fullpipe.batch.pool import cores
@@ -46,12 +45,13 @@ class Target:
     @cached_property
     def classes(self) -> Any:  # noqa: ANN401  (what the core takes)
         """The classes in Python that it names."""
-        return given([each for each in (self.cc, self.than) if each])
+        return described([each for each in (self.cc, self.than) if each])
 
     @property
     def is_own(self) -> bool:
         """Whether it names code of the user: a class, or a library."""
-        return bool(self.classes or used([self.cc, self.than or ""]))
+        kinds = map(kind_of, filter(None, (self.cc, self.than)))
+        return any(kind is not None and kind.is_code for kind in kinds)
 
 
 @dataclass(frozen=True)

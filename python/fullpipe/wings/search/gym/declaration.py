@@ -11,10 +11,10 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from fullpipe import _core, toml
-from fullpipe.algorithms.classes import given as classes
-from fullpipe.algorithms.classes import named
+from fullpipe.algorithms.resolve import described_in
 from fullpipe.errors import refusal
 from fullpipe.given import given
+from fullpipe.runners import refuse_kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -180,6 +180,9 @@ class Declaration:
         """
         it = given(self.scenario, controllers=self.controllers)
         prior = [*it.pairs, *((key, _of_prior(value)) for key, value in self.prior.items())]
+        for name in _core.algorithm_names(it.text, prior):
+            if name not in it.controllers:
+                refuse_kind(name, "gym", f'cc = "{name}"')
         return _core.GymBatch.make(
             it.text,
             it.file,
@@ -202,7 +205,7 @@ class Declaration:
             count=count,
             threads=threads,
             restarts=restarts,
-            controllers=classes(named(it.text, prior), it.controllers),
+            controllers=described_in(it.text, prior, it.controllers),
         )
 
     def _weights(self) -> tuple[float, float, float] | None:

@@ -10,13 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullpipe import _core
-from fullpipe.algorithms import policies
-from fullpipe.algorithms.classes import is_imported, similar
-from fullpipe.algorithms.plugins import ENDINGS, is_library
+from fullpipe.algorithms.resolve import FILE, kind_of, similar
 from fullpipe.batch.spec import build
 from fullpipe.errors import UserError
 from fullpipe.origin import text_of
+from fullpipe.runners import refuse_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -91,29 +89,22 @@ def candidate(
         OSError: When the file can't be read.
     """
     given = dict(params or {})
-    shown = name or _shown(word, given)
-    if policies.is_policy(word):
-        return Candidate(shown, word, given, content=policies.load(word).text.encode())
-    file, _, made = word.rpartition(":") if re.search(r"\.py:\w+$", word) else (word, "", "")
-    if file.endswith(".py"):
-        return _python(file, made, given, shown)
-    if word.endswith(ENDINGS):
-        return Candidate(shown, "", given, word, "", _content(word))
-    if is_library(word):
-        fix = f"build it, and name the library: fullpipe plugin build {word}"
-        raise UserError(
-            f"{word}: the directory of a crate, whose build would not be contained\n  fix: {fix}"
-        )
-    if is_imported(word):
-        fix = f"name its file, like {word.partition(':')[0].rpartition('.')[2]}.py:{word.partition(':')[2]}"
-        raise UserError(f"{word}: a class to import, which may come from any file\n  fix: {fix}")
-    if all(each["name"] != word for each in _core.algorithms()):
+    kind = kind_of(word)
+    if kind is None:
         raise UserError(f"{word}: not a candidate\n  fix: {similar(word)}")
-    return Candidate(shown, word, given)
+    refuse_kind(word, "score")
+    short = Path(word).name if kind.is_path else word
+    shown = name or _shown(short, given)
+    if kind is FILE:
+        file, _, made = word.rpartition(":") if ":" in word else (word, "", "")
+        return _python(file, made, given, shown)
+    if kind.is_code:
+        return Candidate(shown, "", given, word, "", _content(word))
+    source = kind.source(kind.load(word))
+    return Candidate(shown, word, given, content=source.content if source else b"")
 
 
-def _shown(word: str, params: Mapping[str, object]) -> str:
-    stem = Path(word).name if "/" in word and not policies.is_policy(word) else word
+def _shown(stem: str, params: Mapping[str, object]) -> str:
     return " ".join([stem, *(f"{key}={value}" for key, value in params.items())])
 
 

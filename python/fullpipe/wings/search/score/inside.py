@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from fullpipe import _core
-from fullpipe.algorithms.classes import given
+from fullpipe.algorithms.resolve import described
 
 SOCKET = 3
 """The descriptor of the socket to the simulator."""
@@ -70,7 +70,7 @@ def _foresee(content: bytes) -> None:
 def _serve(number: int, file: str, made: str) -> None:
     try:
         if made:
-            name, classes = NAME, given([], {NAME: _class(file, made)})
+            name, classes = NAME, described([], {NAME: _class(file, made)})
         else:
             name, classes = _core.load_plugin(Path(file)).name, []
     except BaseException as error:

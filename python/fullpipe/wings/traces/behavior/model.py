@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fullpipe import origin
-from fullpipe.programs import is_program
+from fullpipe.algorithms.resolve import PROGRAM, kind_of
 from fullpipe.run import run, unjudged
 from fullpipe.wings.traces.behavior.source import TraceError
 
@@ -150,7 +150,7 @@ def _judged(tables: dict[str, Any], name: str) -> tuple[Mapping[str, Any], list[
 
 
 def _is_program(flow: Mapping[str, Any]) -> bool:
-    return "server" in flow or "use" in flow or is_program(str(flow.get("cc", "")))
+    return "server" in flow or "use" in flow or kind_of(str(flow.get("cc", ""))) is PROGRAM
 
 
 def _of_path(given: Mapping[str, str]) -> dict[str, str]:

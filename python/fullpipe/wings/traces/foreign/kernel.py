@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
 from fullpipe.wings.traces.foreign.flow import LEAST_BYTES, Flow, number
+from fullpipe.wings.traces.foreign.kernel_name import PREFIX, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-PREFIX = "fp_"
-"""The beginning of the algorithms' names in the kernel."""
 _ENDED = 2
 """The kind of a connection's last row."""
 _UNSET = 0x7FFF_FFFF
@@ -20,11 +19,6 @@ _UNSET = 0x7FFF_FFFF
 _ANY_RATE = (1 << 64) - 1
 """The pacing rate of a socket that does not pace."""
 _WRAP = 1 << 32
-
-
-def stem(algorithm: str) -> str:
-    """Returns the name of an algorithm's files, and after the prefix in the kernel: `ledbatpp` of `ledbat++`."""
-    return algorithm.replace("+", "p")
 
 
 def is_row(value: Mapping[str, Any]) -> bool:

@@ -78,9 +78,7 @@ def command(
         fullpipe fleet simulate --paths 10000 --cc cubic,bbr1,bbr3 --out fleet
         fullpipe fleet compare fleet
     """
-    from fullpipe.algorithms.classes import is_imported
-    from fullpipe.algorithms.plugins import is_library
-    from fullpipe.algorithms.policies import is_policy
+    from fullpipe.runners import refuse_kind
     from fullpipe.wings.fleet.population.command import simulate
     from fullpipe.wings.fleet.population.spec import PopulationSpec, population
 
@@ -90,12 +88,8 @@ def command(
         except FileNotFoundError as error:
             fail(f"--preset {error}")
         arms = [name.strip() for name in cc.split(",") if name.strip()]
-        outside = (is_library, is_imported, is_policy)
-        if others := [name for name in arms if any(known(name) for known in outside)]:
-            fail(
-                f"--cc {others[0]}: fleet simulate runs fullpipe's own algorithms\n"
-                "  fix: draw paths with a sweep: fullpipe sweep cubic mine:Mine --rate '5mbit..50mbit log' --sample 100"
-            )
+        for name in arms:
+            refuse_kind(name, "fleet simulate", f"--cc {name}")
         changes = [setting(each) for each in set_ or []]
         simulate(
             PopulationSpec(text, file, arms, paths, seed, changes),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import terminal
-from fullpipe.algorithms.classes import given
+from fullpipe.algorithms.resolve import described
 from fullpipe.errors import fail, printing, stoppable
 from fullpipe.origin import read
 from fullpipe.progress import Counter
@@ -75,7 +75,7 @@ def shrink(scenario: str, asked: Asked) -> None:
     holds = Holds(asked.seeds, attacked, asked.unlike, lambda runs: counter.show(runs, 0))
     keep = tuple(asked.keep) or _missed(tables, own, holds, file)
     subject = Subject(tables, keep)
-    classes = given([each.get("cc", "") for each in tables.get("flow", [])])
+    classes = described([each.get("cc", "") for each in tables.get("flow", [])])
     keep = tuple(expanded(keep, tables, classes)) if not asked.keep else keep
     before = subject.lines
     with stoppable(lambda: counter.at, "nothing kept"), counter:
@@ -140,7 +140,7 @@ def _set(tables: dict[str, Any], settings: Sequence[tuple[str, str]]) -> dict[st
 
 def written(subject: Subject, title: str, about: str) -> str:
     """Returns a scenario with its conditions, a title and a comment."""
-    classes = given([each.get("cc", "") for each in subject.tables.get("flow", [])])
+    classes = described([each.get("cc", "") for each in subject.tables.get("flow", [])])
     expect = expanded(subject.keep, subject.tables, classes)
     lines = [line for part in (title, about) if part for line in textwrap.wrap(part, _WIDTH)]
     comment = "".join(f"# {line}\n" for line in lines)

@@ -205,9 +205,9 @@ def _named_anew(before: Subject, after: Subject) -> Subject:
 
 
 def _names(tables: dict[str, Any]) -> list[str]:
-    from fullpipe.algorithms.classes import given
+    from fullpipe.algorithms.resolve import described
 
-    classes = given([each.get("cc", "") for each in tables.get("flow", [])])
+    classes = described([each.get("cc", "") for each in tables.get("flow", [])])
     scenario = _core.Scenario.parse(document(tables), "<scenario>", [], controllers=classes)
     return [name for name, _ in scenario.flows]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe import _core
-from fullpipe.algorithms.classes import given
+from fullpipe.algorithms.resolve import described
 from fullpipe.batch.pool import cores, pooled
 from fullpipe.batch.spec import SweepSpec, refuse_unsuited
 from fullpipe.checks.judge import judged
@@ -75,7 +75,7 @@ class Holds:
         return self._missed(tables, keep, stop=False)
 
     def _missed(self, tables: Mapping[str, Any], keep: Sequence[str], *, stop: bool) -> list[int]:
-        classes = given([each.get("cc", "") for each in tables.get("flow", [])])
+        classes = described([each.get("cc", "") for each in tables.get("flow", [])])
         texts = expanded(keep, tables, classes)
         text = document({**tables, "expect": texts})
         scenario = _core.Scenario.parse(text, "<scenario>", [], controllers=classes)

@@ -121,8 +121,11 @@ def command(
     budget_s = seconds(budget, "--budget")
     with user_errors():
         load_plugins(plugin)
+        from fullpipe.runners import refuse_kind
         from fullpipe.wings.search.attack.command import Asked, attack
 
+        for each in filter(None, (algorithm, than)):
+            refuse_kind(each, "attack search")
         [name] = algorithms_of([algorithm])
         other = algorithms_of([than])[0] if than else None
         asked = Asked(

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe.algorithms.classes import of_file
+from fullpipe.algorithms import resolve
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     AS_JSON,
@@ -102,7 +102,7 @@ def command(
 
         other = algorithms_of([unlike])[0] if unlike else None
         settings = [*path, *(setting(text) for text in set_ or [])]
-        settings += [] if cc is None else [("flow.0.cc", of_file(cc))]
+        settings += [] if cc is None else [("flow.0.cc", resolve.name_of(cc))]
         try:
             shrink(
                 scenario, Asked(keep or (), other, settings, seeds, least_s, title, out, as_json)

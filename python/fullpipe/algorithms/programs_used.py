@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING
 
-from fullpipe.programs import is_program, recipe_of
+from fullpipe.algorithms.resolve import recipe_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,10 +16,10 @@ def names(scenarios: Iterable[str]) -> set[str]:
     found = set()
     for text in scenarios:
         tables = tomllib.loads(text)
-        flows = [each for each in tables.get("flow", []) if is_program(str(each.get("cc", "")))]
-        for each in (*tables.get("program", []), *flows):
-            usual = each.get("use") or recipe_of(str(each.get("cc", "")))
-            found.add(str(each.get("name", usual)))
+        found |= {str(each.get("name", each.get("use"))) for each in tables.get("program", [])}
+        for each in tables.get("flow", []):
+            if recipe := recipe_of(str(each.get("cc", ""))):
+                found.add(str(each.get("name", recipe[0])))
     return found
 
 

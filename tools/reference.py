@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fullpipe import _core, commands, explanations
+from fullpipe import _core, commands, explanations, runners
+from fullpipe.algorithms.resolve import kinds
 from fullpipe.commands.listing import Group
 from fullpipe.commands.shared import SHARED, sharing
 from fullpipe.path_options import PATH_OPTIONS
@@ -23,6 +24,8 @@ from fullpipe.wings.traces.foreign.formats import COMPRESSIONS, FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from fullpipe.algorithms.resolve import Kind
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python/fullpipe"
@@ -101,6 +104,23 @@ def commands_map() -> str:
     ]
     lines += [
         "",
+        "## Names of algorithms",
+        "",
+        "A name of an algorithm means the same in every command, in a scenario and in Python. A runner that does not",
+        "run its kind refuses it with the sentence. Without a sentence each runner decides: [Runners](runners.md) has",
+        "the limits. A scenario names neither a file, a library nor a crate: `--plugin` loads those that it needs.",
+        "In Python a class itself is an algorithm, too.",
+        "",
+        "| Kind | Name | Runs on | Sentence |",
+        "|---|---|---|---|",
+        *map(_kind, kinds()),
+        "",
+        "These commands do not take kinds that the simulator runs:",
+        "",
+        "| Command | Kinds | Reason |",
+        "|---|---|---|",
+        *_holes(),
+        "",
         "## Former names",
         "",
         "These names of version 0.1 work until the next version, with a warning.",
@@ -143,6 +163,29 @@ def _shared() -> list[str]:
             for reason, titles in by_reason.items()
         ]
     return [*lines, *rows, "", "| Command | Lacks | Reason |", "|---|---|---|", *reasons]
+
+
+def _kind(kind: Kind) -> str:
+    """The row of a kind of algorithm."""
+    on = [f"`{name}`" for name in runners.names() if runners.runs(name, kind)]
+    where = ", ".join(on) or "no runner"
+    cells = (
+        kind.name,
+        ", ".join(f"`{each}`" for each in kind.written.split(", ")),
+        where if kind.needs else "every runner",
+        kind.only,
+    )
+    return f"| {' | '.join(map(_escaped, cells))} |"
+
+
+def _holes() -> Iterator[str]:
+    """The rows of the commands that do not take a kind."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for kind in kinds():
+        for command, (reason, _) in kind.holes.items():
+            found.setdefault((command, reason), []).append(kind.name)
+    for (command, reason), names in sorted(found.items()):
+        yield f"| `{command}` | {', '.join(names)} | {_escaped(reason)} |"
 
 
 def cli() -> str:

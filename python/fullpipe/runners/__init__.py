@@ -164,10 +164,11 @@ def refuse_kinds(runner: Runner, scenario: Scenario) -> None:
     """
     from fullpipe._core import algorithm_keys, scenario_error
 
-    own = dict(scenario.controllers)
-    for key, value, cc, program in algorithm_keys(scenario):
-        of_name = resolve.CLASS if cc in own else resolve.kind_of(cc)
-        kind = resolve.PROGRAM if program else of_name
+    named = algorithm_keys(scenario)
+    kinds = {cc: resolve.kind_of(cc) for *_, cc, _ in named}
+    kinds |= {name: resolve.CLASS for name, _ in scenario.controllers}
+    for key, value, cc, program in named:
+        kind = resolve.PROGRAM if program else kinds[cc]
         if kind and not runs(runner.name, kind):
             raise scenario_error(scenario, key, value, kind.only, elsewhere(kind))
 

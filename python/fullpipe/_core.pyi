@@ -740,17 +740,11 @@ class Plugin:
     @property
     def content(self) -> bytes:
         """The contents of the library when it was loaded."""
-    def check(self, sequences: int) -> str | None:
-        """Tests the contract with random sequences, and returns a description of the first breach.
-
-        Args:
-            sequences: Number of sequences for each transport and set of parameters.
-        """
 
 def check_contract(
     name: str, controllers: Sequence[_GivenController], sequences: int
 ) -> str | None:
-    """Tests the contract of a class or a loaded policy, as :meth:`Plugin.check`.
+    """Tests the contract of an algorithm, and returns a description of the first breach; None without one.
 
     Args:
         name: Name of the algorithm.

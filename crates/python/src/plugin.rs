@@ -36,15 +36,10 @@ impl Plugin {
     fn content<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.inner.content)
     }
-
-    /// Tests the contract with this number of random sequences for each transport and set of
-    /// parameters. Returns a description of the first breach, if there is one.
-    fn check(&self, py: Python<'_>, sequences: u64) -> PyResult<Option<String>> {
-        checked(py, self.inner.descriptor, sequences)
-    }
 }
 
-/// Tests the contract, as [`Plugin::check`], of a class in Python or a loaded policy.
+/// Tests the contract of an algorithm with this number of random sequences for each transport and set
+/// of parameters. Returns a description of the first breach, if there is one.
 #[pyfunction]
 pub(crate) fn check_contract(
     py: Python<'_>,
@@ -58,7 +53,7 @@ pub(crate) fn check_contract(
             py,
             name,
             "not an algorithm",
-            "name a class or a policy",
+            "name an algorithm of a sender",
         ));
     };
     checked(py, descriptor, sequences)

@@ -66,7 +66,13 @@ def load_plugin(library: str | Path, name: str | None = None) -> str:
         ScenarioError: When the library can't be loaded, or its name belongs to another algorithm.
         UserError: When the crate can't be built.
     """
-    made = loaded(Path(library), name).name
+    file = Path(library)
+    if file.is_dir():
+        from fullpipe.algorithms.plugins.crate import build
+
+        file = build(file)
+    admit()
+    made = _core.load_plugin(file, name).name
     give(made, f"{name}={library}" if name else str(library))
     return made
 
@@ -79,16 +85,6 @@ def give(name: str, text: str) -> None:
 def given_as(name: str) -> str:
     """Returns the argument of `--plugin` for an algorithm of this process; empty if its name is enough."""
     return _GIVEN.get(name, "")
-
-
-def loaded(library: Path, name: str | None = None) -> _core.Plugin:
-    """Like :func:`load_plugin`, but returns the library."""
-    if library.is_dir():
-        from fullpipe.algorithms.plugins.crate import build
-
-        library = build(library)
-    admit()
-    return _core.load_plugin(library, name)
 
 
 @cache

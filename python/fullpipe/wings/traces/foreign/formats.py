@@ -1,7 +1,7 @@
 """The formats of other programs' files, and the commands that read each: their only declaration.
 
-Every command reads a file through `crates/wings/ingest/src/input.rs`, plain or compressed. It recognizes the format by the
-content, here, and refuses another one with the names of the commands that read it. The tables in
+Every command reads a file through `crates/wings/ingest/src/input.rs`, plain or compressed. It recognizes the format
+by the content, here, and refuses another one with the names of the commands that read it. The tables in
 `docs/reference/commands.md` are made of the declaration.
 """
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from matplotlib.figure import Figure
 
 from fullpipe import _core
-from fullpipe.batch import executor
+from fullpipe.batch import threads
 from fullpipe.evaluation import conformance
 from fullpipe.results import kept, read_parquet, sums
 from fullpipe.results.load import load
@@ -283,7 +283,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(population, "SHARD_S", 0.0)
     monkeypatch.setattr(population_store, "_HOSTS", 1)
     monkeypatch.setattr("fullpipe.sweeps.until.LEAST", 2)
-    monkeypatch.setattr(executor, "_LOOK_UP_S", 0.001)
+    monkeypatch.setattr(threads, "_LOOK_UP_S", 0.001)
     monkeypatch.setattr("fullpipe.batch.repeated.cores", lambda: 1)
     monkeypatch.setattr(ingest, "_COMMIT_S", 0.0)
     monkeypatch.setattr(ingest, "os", SimpleNamespace(cpu_count=lambda: 1))

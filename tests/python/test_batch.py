@@ -11,7 +11,7 @@ import pytest
 
 from fullpipe import programs
 from fullpipe.batch.checkpoint import Checkpoint, begun
-from fullpipe.batch.executor import blocks, on_threads
+from fullpipe.batch.threads import blocks, on_threads
 from fullpipe.runners import is_simulator, runner
 from fullpipe.runners.sim import Simulator
 

@@ -5,8 +5,8 @@
 - `pool.py` hands ranges of run numbers to the core's threads or to Ray, and yields shards of rows.
   The simulator uses it. `cluster.py` is the side of Ray that starts tasks, `worker.py` the other one;
   `shipped.py` sends files and modules.
-- `executor.py` calls any job, serially or on threads. `other_runners.py` makes shards with it,
-  `repeated.py` reduces each run of a scenario and its seeds. `executor.blocks` orders both:
+- `threads.py` calls any job, serially or on threads. `other_runners.py` makes shards with it,
+  `repeated.py` reduces each run of a scenario and its seeds. `threads.blocks` orders both:
   repetition by repetition, shuffled within each on a machine's clock.
 
 `store.py` is a directory that grows shard by shard; a sweep's and a population's store derive from

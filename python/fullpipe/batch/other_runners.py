@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fullpipe import _core
 from fullpipe._core import ScenarioError
-from fullpipe.batch.executor import blocks, on_threads
 from fullpipe.batch.pool import Shard, Step, cores
+from fullpipe.batch.threads import blocks, on_threads
 from fullpipe.errors import FailedRunsError
 from fullpipe.run import Run, parse
 from fullpipe.runners import refuse as refuse_on

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fullpipe import _core
 from fullpipe.algorithms.resolve import described_in
-from fullpipe.batch.executor import blocks, on_threads
 from fullpipe.batch.pool import cores
+from fullpipe.batch.threads import blocks, on_threads
 from fullpipe.run import Run
 from fullpipe.runners import refuse
 from fullpipe.runners.sim import RUNNER

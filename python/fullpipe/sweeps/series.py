@@ -6,7 +6,7 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fullpipe.batch.executor import on_threads
+from fullpipe.batch.threads import on_threads
 from fullpipe.results import disk, suited_interval, write_shard
 from fullpipe.results.sweep import series_files, series_folder, series_name
 from fullpipe.run import run, unjudged

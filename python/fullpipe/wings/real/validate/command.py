@@ -13,9 +13,9 @@ from rich.text import Text
 
 from fullpipe import terminal
 from fullpipe._core import ScenarioError
-from fullpipe.batch.executor import on_threads
 from fullpipe.batch.pool import cores
 from fullpipe.batch.repeated import Repeated, repeat
+from fullpipe.batch.threads import on_threads
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.results import disk, fresh_file

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from fullpipe import _core
 from fullpipe.algorithms.resolve import described, kind_of
 from fullpipe.batch.cells import HERE
-from fullpipe.batch.executor import on_threads
 from fullpipe.batch.pool import cores
+from fullpipe.batch.threads import on_threads
 from fullpipe.memory import refuse_too_large
 from fullpipe.run import Run
 from fullpipe.stats import harm

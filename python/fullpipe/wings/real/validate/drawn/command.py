@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from fullpipe._core import ScenarioError
 from fullpipe.batch import kept_in
-from fullpipe.batch.executor import on_threads
 from fullpipe.batch.pool import cores
+from fullpipe.batch.threads import on_threads
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.results import disk

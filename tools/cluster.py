@@ -114,7 +114,7 @@ def tasks(place: Path, ending: ExitStack, runs: int) -> None:
 
 def _loop(ray: Any, place: Path, runs: int) -> None:
     """The whole loop of the command, from the result of a task to its file, for several sizes of a shard."""
-    from fullpipe.batch.pool import Shard
+    from fullpipe.batch.engine import Shard
     from fullpipe.batch.spec import SweepSpec
     from fullpipe.sweeps.store import SweepStore
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fullpipe import _core, wings
 from fullpipe._core import __version__
-from fullpipe.batch.pool import cores
+from fullpipe.batch.engine import cores
 from fullpipe.runners import every
 from fullpipe.view.table import short
 

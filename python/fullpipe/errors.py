@@ -129,13 +129,16 @@ class Exit:
 
     at_once = False
     """Whether it leaves out the clean-up of the interpreter and of libraries: Ray's may abort the process after its
-    cluster is lost, and a thread whose algorithm does not return would never end."""
+    cluster is lost or half started, and a thread whose algorithm does not return would never end."""
 
     heard: int | None = None
     """The end to write of the pipe from which the thread of :func:`watch_signals` reads."""
 
     stopped = (0, -math.inf)
     """The number of the last signal that ended the command, and its time."""
+
+    passed_on = False
+    """Whether another exception than the signal's own ends the command, so that the signal need not come again."""
 
 
 @contextmanager
@@ -145,7 +148,7 @@ def ending() -> Iterator[None]:
     After the work, Ctrl-C changes nothing any more: Python gives SIGINT back to the system before
     it unloads its modules, and the system would kill the process.
     """
-    Exit.of_command = True
+    Exit.of_command, Exit.passed_on = True, False
     try:
         yield
     except SystemExit as end:
@@ -183,7 +186,7 @@ class Stopped(SystemExit):
 
 def _again(number: int) -> None:
     time.sleep(_ONCE_S)
-    if Exit.of_command:
+    if Exit.of_command and not Exit.passed_on:
         Exit.stopped = 0, -math.inf
         os.kill(os.getpid(), number)
 

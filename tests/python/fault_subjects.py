@@ -279,12 +279,11 @@ def inputs(root: Path) -> None:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes the work small and its order fixed: one thread, a commit or a shard for each run, no drawing."""
     monkeypatch.setattr(sweeps, "SHARD_S", 0.0)
-    monkeypatch.setattr(sweeps, "cores", lambda: 1)
+    monkeypatch.setattr("fullpipe.batch.engine.cores", lambda: 1)
     monkeypatch.setattr(population, "SHARD_S", 0.0)
     monkeypatch.setattr(population_store, "_HOSTS", 1)
     monkeypatch.setattr("fullpipe.sweeps.until.LEAST", 2)
     monkeypatch.setattr(threads, "_LOOK_UP_S", 0.001)
-    monkeypatch.setattr("fullpipe.batch.repeated.cores", lambda: 1)
     monkeypatch.setattr(ingest, "_COMMIT_S", 0.0)
     monkeypatch.setattr(ingest, "os", SimpleNamespace(cpu_count=lambda: 1))
     monkeypatch.setattr(Figure, "savefig", _drawing)

@@ -78,6 +78,8 @@ ARROWS = {
     ("comparison", "sweeps"),
     ("evaluation", "sweeps"),
 }
+# The parts of the executor, `batch/execute.py`.
+EXECUTION = ("cluster", "other_runners", "pool", "shipped", "threads", "worker")
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 
 
@@ -140,6 +142,17 @@ def _package(parts: list[str]) -> str:
     """Returns the package of a module: the first part of its name, or of a wing the first two."""
     wing = ".".join(parts[:2])
     return wing if wing in LAYER else "".join(parts[:1])
+
+
+def test_only_the_executor_knows_how_runs_execute() -> None:
+    own = {f"fullpipe.batch.{name}" for name in EXECUTION}
+    assert not [
+        f"{file.relative_to(ROOT)}: {node.module}"
+        for file in ROOT.rglob("*.py")
+        if file.parent.name != "batch"
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module in own
+    ], "ask fullpipe.batch.execute"
 
 
 # Lists of algorithms or runners that are no facts about them: a choice of ours, or data of a study. A fact stands in

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -566,13 +567,8 @@ def test_a_worker_of_a_cluster_gets_the_library(creno: Path, tmp_path: Path) -> 
     assert not unpacked.problem
     assert unpacked.spec.plan.runs == 2
     unpacked._folder.cleanup()
-    other = shipment.__class__(
-        shipment.spec,
-        {},
-        (),
-        {},
-        (("shipped", "libcreno.so", content[:18] + b"\x16" + content[19:]),),
-    )
+    elsewhere = content[:18] + b"\x16" + content[19:]
+    other = replace(shipment, plugins=(("shipped", "libcreno.so", elsewhere),))
     refused = Unpacked(other, pickle.loads)
     assert "no use for libcreno.so, which is a library for Linux on another" in refused.problem
     assert refused.fix == "build the library on a machine like the nodes"

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import fullpipe
+from fullpipe.batch.engine import Engine
 from fullpipe.commands import app
 from fullpipe.progress import Counter
 from fullpipe.wings.fleet import store as tables
@@ -38,7 +39,7 @@ def spec(**changed: object) -> PopulationSpec:
 
 def filled(directory: Path, made: PopulationSpec, threads: int = 2) -> tuple[int, int]:
     with Counter(silent=True) as counter:
-        return execute(made, directory, counter, command="test", threads=threads)
+        return execute(made, directory, counter, command="test", engine=Engine(threads=threads))
 
 
 def rows(directory: Path, table: str) -> pl.DataFrame:

@@ -184,7 +184,7 @@ def test_a_study_resumes_with_the_paths_that_are_kept(
     assert not Path("out").exists()
     monkeypatch.setattr(study, "_all", judge)
     # No path is simulated again.
-    monkeypatch.setattr("fullpipe.wings.fleet.population.execute.pooled", stopped)
+    monkeypatch.setattr("fullpipe.wings.fleet.population.execute.simulated", stopped)
     again = reproduce()
     assert (again.exit_code, again.stdout) == (whole.exit_code, whole.stdout)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["out", "small.toml"]

@@ -17,6 +17,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import fullpipe as package
+from fullpipe.batch.engine import Engine
 from fullpipe.progress import Counter
 from fullpipe.wings.fleet import store as tables
 from fullpipe.wings.fleet.population.execute import execute
@@ -105,7 +106,11 @@ def test_a_fleet_is_the_same_on_a_cluster_and_goes_on_there(tmp_path: Path) -> N
     def filled(directory: Path, number: int, engine: str) -> tuple[int, int]:
         with Counter(silent=True) as counter:
             return execute(
-                replace(spec, paths=number), directory, counter, command="test", engine=engine
+                replace(spec, paths=number),
+                directory,
+                counter,
+                command="test",
+                engine=Engine(engine),
             )
 
     begun = filled(tmp_path / "ray", 20, "local")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Fullpipe
-    from fullpipe.batch.pool import Step
+    from fullpipe.batch.engine import Step
 
 AXES = {"path.buffer": ["1bdp", "2bdp", "4bdp", "8bdp"]}
 BOTH = "sim,own_runners:Other"

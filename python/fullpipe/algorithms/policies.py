@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 TRAINED = Path(_core.__file__).parent / "trained"
 """The folder of the package's policies."""
 
+SENT: dict[str, Path] = {}
+"""The files of policies that were sent to this process, by their names."""
+
 
 def load(file: str, name: str) -> _core.Policy:
     """Reads a policy's file, or that of the package with this name, as the algorithm `name`; a file comes first.
@@ -25,7 +28,7 @@ def load(file: str, name: str) -> _core.Policy:
     Raises:
         ScenarioError: When the file can't be read, or is no policy of this version.
     """
-    path = Path(file)
+    path = SENT.get(name) or Path(file)
     own = TRAINED / f"{path}.json"
     packaged = path.parent == Path() and not path.exists() and own.is_file()
     return _core.load_policy(own if packaged else path, name)

@@ -1,13 +1,11 @@
 """Execution, order and storage of many runs, shared by the commands.
 
-`spec.py` defines a sweep (`SweepSpec`) and its identity. There are two ways to execute runs:
+`spec.py` defines a sweep (`SweepSpec`) and its identity, `repeated.py` functions of runs (`Repeated`), `engine.py`
+where they execute: `--engine` and `--threads`. `execute.py` is the executor, the only way to many runs. Its parts:
 
 - `pool.py` hands ranges of run numbers to the core's threads or to Ray, and yields shards of rows.
-  The simulator uses it. `cluster.py` is the side of Ray that starts tasks, `worker.py` the other one;
-  `shipped.py` sends files and modules.
-- `threads.py` calls any job, serially or on threads. `other_runners.py` makes shards with it,
-  `repeated.py` reduces each run of a scenario and its seeds. `threads.blocks` orders both:
-  repetition by repetition, shuffled within each on a machine's clock.
+- `cluster.py` is the side of Ray that starts tasks, `worker.py` the other one; `shipped.py` sends files and modules.
+- `threads.py` calls any job on threads, and has the order of repetitions. `other_runners.py` makes shards with it.
 
 `store.py` is a directory that grows shard by shard; a sweep's and a population's store derive from
 it. `checkpoint.py` stores one line per run until a study is complete. The same command resumes

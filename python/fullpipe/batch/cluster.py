@@ -1,6 +1,6 @@
-"""Executes a plan on the workers of a Ray cluster.
+"""Executes a plan, or functions of runs, on the workers of a Ray cluster.
 
-A task is a range of runs. Ray repeats it if its worker or its node is lost. If the head node is lost, Ray would wait
+A task is a range of them. Ray repeats it if its worker or its node is lost. If the head node is lost, Ray would wait
 for a minute and then end this process, so a thread watches the head, and the execution ends with an error before.
 """
 
@@ -10,23 +10,27 @@ import atexit
 import logging
 import math
 import os
+import pickle
 import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fullpipe.batch.pool import Shard, Step
+from fullpipe.batch.engine import RAY, ClusterError, NoClusterError
 from fullpipe.batch.shipped import pack
 from fullpipe.batch.spec import build
 from fullpipe.batch.worker import Refused
-from fullpipe.errors import Exit, UserError, how_to_add
+from fullpipe.errors import Exit, Stopped, fail, how_to_add
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from fullpipe.batch.pool import Planned, Ranges
+    from fullpipe.batch.engine import Engine
+    from fullpipe.batch.shipped import S, Sendable, Shipment
     from fullpipe.batch.worker import Done
+
+    Ranges = Sequence[tuple[int, int]]
 
 _LOOK_UP_S = 0.1
 _TASKS_PER_S = 25
@@ -37,26 +41,25 @@ _LOST_S = 15.0
 _IDLE_S = 300.0
 """Time without any core in the cluster before an error; an autoscaler may need minutes to start a machine."""
 _SHUT_DOWN_S = 5.0
+NOTHING = "nothing kept"
+"""The message about finished runs of a command that keeps none until its end."""
 
 
-class ClusterError(UserError):
-    """The cluster can't execute the runs.
+class Look(NamedTuple):
+    """The progress of the tasks.
 
     Attributes:
-        problem: The reason.
-        fix: What the user can do.
+        runs: The number of finished runs.
+        packets: The packets that they moved.
+        done: A task that has ended, if any.
     """
 
-    def __init__(self, problem: str, fix: str) -> None:
-        super().__init__(f"{problem}\n  fix: {fix}")
-        self.problem, self.fix = problem, fix
+    runs: int
+    packets: int
+    done: Done | None = None
 
 
-class NoClusterError(ClusterError):
-    """There is no cluster; no run has begun."""
-
-
-def on_ray(spec: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, None, None]:
+def on_ray(spec: Sendable, ranges: Ranges, task_s: float) -> Generator[Look, None, None]:
     """Executes ranges of runs on the cluster of the program or of RAY_ADDRESS, or on a new one on this machine.
 
     Raises:
@@ -66,21 +69,36 @@ def on_ray(spec: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, Non
     """
     ray = _ray()
     with _connected(ray) as watch:
-        yield from _tasks(ray, watch, spec, ranges, shard_s)
+        yield from _tasks(ray, watch, spec, ranges, task_s)
 
 
 @contextmanager
-def one_cluster(engine: str) -> Iterator[None]:
-    """Keeps the cluster for all sweeps of the block, since starting one takes seconds; nothing with another engine.
+def one_cluster(engine: Engine) -> Iterator[None]:
+    """Keeps the cluster for all executions of the block, since starting one takes seconds.
 
     Raises:
         ClusterError: When Ray is not installed, or the cluster does not answer.
     """
-    if engine != "ray":
+    if engine.name != RAY:
         yield
         return
     with _connected(_ray()):
         yield
+
+
+@contextmanager
+def telling(kept: Callable[[], str]) -> Iterator[None]:
+    """Ends the command with the error of the cluster, and the message `kept` about finished runs."""
+    try:
+        yield
+    except NoClusterError:
+        raise
+    except ClusterError as error:
+        what = kept()
+        fix = error.fix
+        if what == NOTHING and fix == _AGAIN:
+            fix = "start the cluster again and repeat the command, or leave --engine out"
+        fail(f"{error.problem}; {what}\n  fix: {fix}")
 
 
 def _ray() -> Any:  # noqa: ANN401  (an optional module)
@@ -99,7 +117,7 @@ def _connected(ray: Any) -> Iterator[_Watch]:  # noqa: ANN401  (an optional modu
     if ours:
         _refuse_address(os.environ.get("RAY_ADDRESS", ""))
         try:
-            ray.init(log_to_driver=False, include_dashboard=False, logging_level=logging.WARNING)
+            _start(ray)
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
             raise NoClusterError(
                 f"no connection to the Ray cluster: {_first_line(error)}",
@@ -113,6 +131,23 @@ def _connected(ray: Any) -> Iterator[_Watch]:  # noqa: ANN401  (an optional modu
         watch.end()
         if ours:
             _shut_down(ray, patient=not watch.lost)
+
+
+def _start(ray: Any) -> None:  # noqa: ANN401
+    try:
+        ray.init(log_to_driver=False, include_dashboard=False, logging_level=logging.WARNING)
+    except (KeyboardInterrupt, SystemExit) as end:
+        Exit.at_once = True  # half of a start crashes the clean-up of Ray at the end of the process
+        raise (_of_signal(end) if isinstance(end, SystemExit) else end) from None
+
+
+def _of_signal(end: SystemExit) -> SystemExit:
+    """Returns the end that a signal asked for: during its calls Ray makes one with exit code 1 of it."""
+    number, _ = Exit.stopped
+    if not number or isinstance(end, Stopped):
+        return end
+    Exit.passed_on = True
+    return Stopped(128 + number)
 
 
 def _refuse_address(address: str) -> None:
@@ -193,6 +228,8 @@ class _Watch:
             yield
         except errors.RayTaskError:
             raise
+        except SystemExit as end:
+            raise _of_signal(end) from None
         except (errors.RayError, OSError) as error:
             self.lost = True
             raise ClusterError(f"the Ray cluster is lost: {_first_line(error)}", _AGAIN) from error
@@ -226,12 +263,12 @@ def _answers(address: str) -> bool:
 def _tasks(
     ray: Any,  # noqa: ANN401
     watch: _Watch,
-    spec: Planned,
+    spec: Sendable,
     ranges: Ranges,
-    shard_s: float,
-) -> Generator[Step, None, None]:
+    task_s: float,
+) -> Generator[Look, None, None]:
     task = ray.remote(num_cpus=1, max_retries=-1)(_remote())
-    shipped = [ray.put(pack(spec, ray.cloudpickle.dumps))]
+    shipped = [ray.put(_packed(ray, spec))]
     left = [*reversed(ranges)]
     pending: list[Any] = []
     runs, packets, seconds = 0, 0, 0.0
@@ -241,7 +278,7 @@ def _tasks(
             # Two tasks per core, so that no core waits for this loop.
             while left and len(pending) < 2 * max(1, watch.cores):
                 first, end = left.pop()
-                length_s = max(shard_s, watch.cores / _TASKS_PER_S)
+                length_s = max(task_s, watch.cores / _TASKS_PER_S)
                 some = min(end - first, math.ceil(length_s * runs / seconds) if seconds else 1)
                 with watch.calls():
                     pending.append(task.remote(shipped, build(), first, first + some))
@@ -249,17 +286,27 @@ def _tasks(
                     left.append((first + some, end))
             with watch.calls():
                 done, pending = ray.wait(pending, num_returns=len(pending), timeout=_LOOK_UP_S)
-            yield Step(runs, packets)
+            yield Look(runs, packets)
             for each in done:
                 made = _result(ray, watch, each)
                 runs, packets = runs + made.end - made.first, packets + made.packets
                 seconds += made.seconds
-                yield Step(runs, packets, Shard(made.first, made.end, made.rows))
+                yield Look(runs, packets, made)
     finally:
         if not watch.lost:
             with suppress(ray.exceptions.RayError, OSError):
                 for each in pending:
                     ray.cancel(each, force=True)
+
+
+def _packed(ray: Any, spec: S) -> Shipment[S]:  # noqa: ANN401
+    try:
+        return pack(spec, ray.cloudpickle.dumps)
+    except (AttributeError, TypeError, pickle.PicklingError) as error:
+        raise NoClusterError(
+            f"--engine ray can't send the runs to a worker: {_first_line(error)}",
+            "leave --engine out",
+        ) from error
 
 
 def _remote() -> Any:  # noqa: ANN401  (for Ray)
@@ -290,7 +337,7 @@ def _result(ray: Any, watch: _Watch, reference: Any) -> Done:  # noqa: ANN401
         cause = error.cause
         if not isinstance(cause, ModuleNotFoundError):
             if isinstance(cause, Exception) and not isinstance(cause, ray.exceptions.RayError):
-                cause.add_note(error.traceback_str)
+                cause.add_note(str(error))  # with the traceback of the worker
                 raise cause from None  # as on threads
             raise ClusterError(f"a task failed: {_first_line(error)}", _SAME) from error
         if cause.name == "fullpipe":

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fullpipe import _core
 from fullpipe._core import ScenarioError
-from fullpipe.batch.pool import Shard, Step, cores
+from fullpipe.batch.engine import HERE, Shard, Step
 from fullpipe.batch.threads import blocks, on_threads
 from fullpipe.errors import FailedRunsError
 from fullpipe.run import Run, parse
-from fullpipe.runners import refuse as refuse_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.batch.spec import SweepSpec
     from fullpipe.runners import Progress, Runner
 
@@ -127,26 +127,12 @@ def schedule(
     return [run for run in found if run.number in wanted[run.runner.name]]
 
 
-def refuse(
-    spec: SweepSpec, runners: Sequence[Runner], level: Callable[[_core.Scenario], str]
-) -> None:
-    """Lets every runner check every point, before the first run.
-
-    Raises:
-        ScenarioError: When a runner refuses a point.
-    """
-    for point in range(spec.plan.points):
-        scenario = _scenario(spec, point)
-        for runner in runners:
-            refuse_on(runner, scenario, level(scenario))
-
-
 def steps(
     spec: SweepSpec,
     todo: Sequence[ScheduledRun],
     *,
     level: Level = lambda _number, _scenario: "off",
-    threads: int | None = None,
+    engine: Engine = HERE,
     show: Callable[[Step], object] = lambda _: None,
     failures: Failures | None = None,
 ) -> Generator[Step, None, None]:
@@ -156,7 +142,7 @@ def steps(
         spec: The sweep.
         todo: The runs, in their order.
         level: Returns the trace level for a run's number and scenario.
-        threads: The number of runs at a time, on runners that allow it; None for one per core.
+        engine: The number of runs at a time, on runners that allow it.
         show: Called with the progress between the steps that it yields.
         failures: Collects failed runs, which then have no shard.
 
@@ -176,7 +162,7 @@ def steps(
     if any(run.runner.real_time for run in todo):
         yield from _one_by_one(spec, todo, execute, counted, show)
     else:
-        yield from _side_by_side(todo, execute, counted, threads or cores(), show)
+        yield from _side_by_side(todo, execute, counted, engine.at_once, show)
 
 
 def _one_by_one(
@@ -188,7 +174,7 @@ def _one_by_one(
 ) -> Generator[Step, None, None]:
     """Executes runs one at a time, in the caller's thread."""
     points = spec.plan.points
-    scenarios = {point: _scenario(spec, point) for point in {run.number % points for run in todo}}
+    scenarios = {point: scenario_of(spec, point) for point in {run.number % points for run in todo}}
     durations = {point: scenario.duration_s for point, scenario in scenarios.items()}
     unknown = any(_ends_by_itself(scenario) for scenario in scenarios.values())
     rest_s = sum(durations[run.number % points] for run in todo)
@@ -233,7 +219,7 @@ def _run(spec: SweepSpec, level: Level, run: ScheduledRun, progress: Progress) -
     """Executes a run."""
     points, (seed, _) = spec.plan.points, spec.plan.seeds
     point = run.number % points
-    scenario = _scenario(spec, point, seed + run.number // points)
+    scenario = scenario_of(spec, point, seed + run.number // points)
     began = datetime.now(UTC)
     try:
         result = run.runner.execute(scenario, level(run.number, scenario), progress)
@@ -251,7 +237,7 @@ def _ends_by_itself(scenario: _core.Scenario) -> bool:
     return all("bytes" in flow for flow in tomllib.loads(scenario.to_toml()).get("flow", [{}]))
 
 
-def _scenario(spec: SweepSpec, point: int, seed: int | None = None) -> _core.Scenario:
+def scenario_of(spec: SweepSpec, point: int, seed: int | None = None) -> _core.Scenario:
     """Returns the scenario of a run, without an added `send_jitter`, since a real sender has jitter of its own."""
     text = spec.plan.scenarios(point, point + 1)[0]
     added = {key: "0s" for key, _, _ in spec.plan.added_jitter if key == "send_jitter"}

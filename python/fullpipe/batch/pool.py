@@ -8,127 +8,35 @@ runs first, and again after all others: a difference is an error.
 
 from __future__ import annotations
 
-import os
 import tomllib
 from contextlib import closing, nullcontext
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 from fullpipe import _core
+from fullpipe.batch.cluster import on_ray
+from fullpipe.batch.engine import RAY, Shard, Step
 from fullpipe.errors import Exit, UnrepeatableError, interrupt_calls, interruptible
 from fullpipe.frame import table
-from fullpipe.runners import SIMULATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator
 
     from fullpipe._core import _Rows
-    from fullpipe.algorithms.classes import Given
-    from fullpipe.run import Run
-
-    Ranges = Sequence[tuple[int, int]]
+    from fullpipe.batch.cluster import Ranges
+    from fullpipe.batch.engine import Engine
+    from fullpipe.batch.spec import Planned
 
 _LOOK_UP_S = 0.1
 _PATIENCE_S = 0.5
-ENGINES = ("local", "ray")
-
-
-class Shard(NamedTuple):
-    """Finished runs.
-
-    Attributes:
-        first: The number of the first run.
-        end: The number after that of the last run.
-        rows: Their metrics.
-        runner: Their runner.
-        more: Further columns, with one value each.
-        run: The run itself, for a single run outside of the core's pool.
-    """
-
-    first: int
-    end: int
-    rows: _Rows
-    runner: str = SIMULATOR
-    more: Mapping[str, object] = {}
-    run: Run | None = None
-
-
-class Step(NamedTuple):
-    """The progress of an execution.
-
-    Attributes:
-        runs: The number of finished runs.
-        packets: The packets that they moved.
-        shard: Runs that finished since the previous shard, if any.
-        left_s: The seconds that the remaining runs take; None without an estimate.
-    """
-
-    runs: int
-    packets: int
-    shard: Shard | None = None
-    left_s: float | None = None
-
-
-def drain(
-    steps: Generator[Step, None, None],
-    show: Callable[[Step], object],
-    store: Callable[[Shard], object],
-) -> tuple[int, int]:
-    """Executes to the end; returns the number of runs, and the packets that they moved."""
-    runs = packets = 0
-    with closing(steps):
-        for step in steps:
-            runs, packets = step.runs, step.packets
-            if step.shard:
-                store(step.shard)
-            show(step)
-    return runs, packets
-
-
-def cores() -> int:
-    """Returns the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class Planned(Protocol):
-    """A dataclass that makes a plan, in this process or in a worker that it is sent to."""
-
-    @property
-    def text(self) -> str:
-        """Its text, TOML."""
-
-    @property
-    def file(self) -> str:
-        """The name of its text in errors; other files are named relative to it."""
-
-    @property
-    def settings(self) -> Sequence[tuple[str, str]]:
-        """Further keys and values, as `--set` takes them."""
-
-    @property
-    def classes(self) -> Given:
-        """The Python classes that it names as algorithms."""
-
-    @property
-    def plugins(self) -> Sequence[_core.Plugin]:
-        """The loaded libraries that it may name."""
-
-    @property
-    def identity(self) -> str:
-        """A fingerprint of everything that the results of a run depend on."""
-
-    @property
-    def plan(self) -> _core.SweepPlan | _core.PopulationPlan:
-        """The plan."""
 
 
 def pooled(
     spec: Planned,
     ranges: Ranges,
     shard_s: float,
+    engine: Engine,
     *,
-    engine: str = "local",
-    threads: int | None = None,
     again: bool = True,
 ) -> Generator[Step, None, None]:
     """Executes ranges of runs; a shard is about `shard_s` of work.
@@ -137,8 +45,7 @@ def pooled(
         spec: Makes the plan.
         ranges: Ranges of run numbers, each with the number after its last.
         shard_s: Seconds of work in a shard, which are lost when the process is killed.
-        engine: One of :data:`ENGINES`.
-        threads: The number of threads of this process; None for one per core.
+        engine: Where they execute.
         again: Whether the first run of a user's algorithm runs again at the end.
 
     Raises:
@@ -148,11 +55,7 @@ def pooled(
     """
 
     def steps(some: Ranges) -> Generator[Step, None, None]:
-        if engine == "ray":
-            from fullpipe.batch.cluster import on_ray
-
-            return on_ray(spec, some, shard_s)
-        return _on_threads(spec, some, threads or cores(), shard_s)
+        return (_on_ray if engine.name == RAY else _on_threads)(spec, some, engine, shard_s)
 
     own = {name for name, *_ in spec.classes} | {each.name for each in spec.plugins}
     found = _first_of(spec.plan, ranges, own) if again and own else None
@@ -216,7 +119,7 @@ def unrepeatable(name: str, where: str) -> str:
     )
 
 
-def stop(running: _core.SweepRun) -> None:
+def _stop(running: _core.SweepRun) -> None:
     """Stops the core's threads; the command ends without one whose algorithm does not return."""
     if not running.stop(_PATIENCE_S):
         interrupt_calls()
@@ -224,12 +127,20 @@ def stop(running: _core.SweepRun) -> None:
 
 
 def _on_threads(
-    spec: Planned, ranges: Ranges, threads: int, shard_s: float
+    spec: Planned, ranges: Ranges, engine: Engine, shard_s: float
 ) -> Generator[Step, None, None]:
     with interruptible() if spec.classes or spec.plugins else nullcontext():
-        running = spec.plan.start(ranges, threads, shard_s)
+        running = spec.plan.start(ranges, engine.at_once, shard_s)
         try:
             while (shard := running.next(_LOOK_UP_S)) is not False:
                 yield Step(running.runs, running.packets, Shard(*shard) if shard else None)
         finally:
-            stop(running)
+            _stop(running)
+
+
+def _on_ray(
+    spec: Planned, ranges: Ranges, _engine: Engine, shard_s: float
+) -> Generator[Step, None, None]:
+    with closing(on_ray(spec, ranges, shard_s)) as looks:
+        for runs, packets, done in looks:
+            yield Step(runs, packets, Shard(done.first, done.end, done.made) if done else None)

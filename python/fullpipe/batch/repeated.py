@@ -1,22 +1,19 @@
-"""Repetitions of scenarios on one runner: each run is reduced to a result, and its memory is freed."""
+"""Functions of runs: scenarios without their seeds, and what each of their runs is reduced to."""
 
 from __future__ import annotations
 
-from contextlib import closing
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fullpipe import _core
 from fullpipe.algorithms.resolve import described_in
-from fullpipe.batch.pool import cores
-from fullpipe.batch.threads import blocks, on_threads
+from fullpipe.batch.shipped import Source
 from fullpipe.run import Run
 from fullpipe.runners import refuse
 from fullpipe.runners.sim import RUNNER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Sequence
 
     from fullpipe.runners import Progress, Runner
 
@@ -72,7 +69,7 @@ class Repeated(Generic[T]):
         setup: The setup.
         seeds: The seeds.
         trace: The trace level.
-        reduce: Reduces a run to its result; called in the run's thread.
+        reduce: Reduces a run to its result; called in the run's thread, or on a cluster in a worker.
     """
 
     setup: Setup
@@ -85,50 +82,24 @@ class Repeated(Generic[T]):
         return self.reduce(self.setup.run(seed, self.trace, runner, progress))
 
 
-def repeat(
-    jobs: Sequence[Repeated[T]],
-    tick: Callable[[], object] = lambda: None,
-    runner: Runner = RUNNER,
-    save: Callable[[int, int, T], object] = lambda _number, _seed, _made: None,
-) -> list[tuple[T, ...]]:
-    """Runs each setup with all of its seeds: on all cores, or in real time one at a time, in shuffled blocks.
+@dataclass(frozen=True)
+class Repetition(Generic[T]):
+    """A run of a setup with one of its seeds, as a job for :func:`fullpipe.batch.execute.results`."""
 
-    Args:
-        jobs: The setups with their seeds.
-        tick: Called after each run.
-        runner: The runner.
-        save: Called after each run, with the number of its job, its seed and its reduced result.
+    of: Repeated[T]
+    seed: int
+    runner: Runner = RUNNER
 
-    Returns:
-        The reduced results of each job's runs, in the order of its seeds.
+    @property
+    def source(self) -> Source:
+        """The scenario of the setup."""
+        setup = self.of.setup
+        return Source(setup.text, setup.where, setup.settings)
 
-    Raises:
-        ScenarioError: When a scenario is refused.
-    """
-    made: list[dict[int, T]] = [{} for _ in jobs]
-    with closing(_made(jobs, runner)) as runs:
-        for number, seed, each in runs:
-            save(number, seed, each)
-            made[number][seed] = each
-            tick()
-    return [tuple(those[seed] for seed in sorted(those)) for those in made]
+    def moved(self, file: str) -> Repetition[T]:
+        """Returns the same run of the setup under another name."""
+        return replace(self, of=replace(self.of, setup=replace(self.of.setup, where=file)))
 
-
-def _made(jobs: Sequence[Repeated[T]], runner: Runner) -> Generator[tuple[int, int, T], None, None]:
-    """Yields results seed by seed, so that after an interruption all setups have about as many runs."""
-    seeds = sorted({seed for job in jobs for seed in job.seeds})
-    # A block has all jobs, so that the order is the same if some runs are finished already.
-    key = (lambda seed: seed) if runner.real_time else None
-    order = [
-        (number, seed)
-        for seed, number in blocks(len(jobs), seeds, key)
-        if seed in jobs[number].seeds
-    ]
-    if runner.real_time:
-        for number, seed in order:
-            yield number, seed, jobs[number].run(seed, runner)
-        return
-    calls = [partial(jobs[number].run, seed, runner) for number, seed in order]
-    with closing(on_threads(calls, cores())) as done:
-        for at, each in done:
-            yield *order[at], each
+    def __call__(self, progress: Progress | None) -> T:
+        """Runs it, and returns the reduced result."""
+        return self.of.run(self.seed, self.runner, progress)

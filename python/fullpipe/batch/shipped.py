@@ -1,9 +1,8 @@
-"""A specification with the files that it needs, in a form that another machine can run.
+"""A plan, or functions of runs, with the files that they need, in a form that another machine can run.
 
-The files of the scenario, the modules of its Python classes and the libraries of its algorithms are sent by their
-contents. A worker writes them into a
-folder of its own, at the same places relative to each other. A file with an absolute name stays where it is: the worker
-must have the same one.
+The files of the scenarios, the modules of Python classes, and the libraries and policies of algorithms are sent by
+their contents. A worker writes them into a folder of its own, at the same places relative to each other. A file with
+an absolute name stays where it is: the worker must have the same one.
 """
 
 from __future__ import annotations
@@ -13,37 +12,84 @@ import os
 import re
 import sys
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from fullpipe import _core
+from fullpipe.algorithms import policies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from fullpipe.batch.pool import Planned
+    from fullpipe.algorithms.classes import Given
 
     Pickle = Callable[[object], bytes]
     Unpickle = Callable[[bytes], Any]
+    Move = Callable[[str], str]
 
-S = TypeVar("S", bound="Planned")
+S = TypeVar("S", bound="Sendable")
 _FILE = re.compile(r"\bfile\s+(\S.*)", re.DOTALL)
 _SOURCE = "source"
 _INSTALLED = ("site-packages", "dist-packages")
 
 
-@dataclass(frozen=True)
-class Shipment(Generic[S]):
-    """A specification and its files.
+class Source(NamedTuple):
+    """A scenario, or a population.
 
     Attributes:
-        spec: The pickled specification. Its classes need the modules.
+        text: Its text, TOML.
+        file: The name of its text in errors; other files are named relative to it.
+        settings: Further keys and values, as `--set` takes them.
+    """
+
+    text: str
+    file: str
+    settings: Sequence[tuple[str, str]] = ()
+
+
+class Sendable(Protocol):
+    """Runs that a worker can execute, in ranges of their numbers."""
+
+    @property
+    def sources(self) -> Collection[Source]:
+        """The scenarios, each once."""
+
+    @property
+    def classes(self) -> Given:
+        """The Python classes that are algorithms of the scenarios."""
+
+    @property
+    def plugins(self) -> Sequence[_core.Plugin]:
+        """The loaded libraries that the scenarios may name."""
+
+    def moved(self, to: Move) -> Any:  # noqa: ANN401  (itself)
+        """Returns the same runs with other names of their files, without computed attributes: they are pickled next."""
+
+    def prepare(self) -> None:
+        """Makes the plan or the classes that all runs need, in a worker.
+
+        Raises:
+            ScenarioError: When a scenario is refused there.
+        """
+
+    def work(self, first: int, end: int) -> tuple[Any, int]:
+        """Executes a range of the runs, on one thread; returns the results, and the packets that they moved."""
+
+
+@dataclass(frozen=True)
+class Shipment(Generic[S]):
+    """Runs with the files that they need.
+
+    Attributes:
+        spec: The pickled runs. Their classes need the modules.
         files: Contents of files, by their name relative to a common folder.
         imports: Folders of modules, relative to the same folder.
         absolute: SHA-256 of files with an absolute name, by name.
         plugins: Libraries with algorithms: the name, the file's name, and the content.
+        policies: Texts of policies by their names.
+        names: The sender's names of the scenarios, by those relative to the common folder.
     """
 
     spec: bytes
@@ -51,6 +97,8 @@ class Shipment(Generic[S]):
     imports: tuple[str, ...]
     absolute: dict[str, str]
     plugins: tuple[tuple[str, str, bytes], ...]
+    policies: dict[str, str]
+    names: dict[str, str]
 
 
 def pack(spec: S, pickle: Pickle) -> Shipment[S]:
@@ -59,25 +107,34 @@ def pack(spec: S, pickle: Pickle) -> Shipment[S]:
     Raises:
         OSError: When one can't be read.
     """
-    scenario = Path(os.path.abspath(spec.file))  # noqa: PTH100  (no link is followed)
+    scenarios: dict[str, Path] = {}
     named, absolute = set(), {}
-    for name in _named(spec):
-        file = scenario.parent / name
-        if not file.is_file():
-            continue  # the name of a preset; the plan has been checked
-        if Path(name).is_absolute():
-            absolute[name] = _sha256(file)
-        else:
-            named.add(Path(os.path.normpath(file)))
+    for source in spec.sources:
+        scenario = Path(os.path.abspath(source.file))  # noqa: PTH100  (no link is followed)
+        scenarios[source.file] = scenario
+        for name in _named(source):
+            file = scenario.parent / name
+            if not file.is_file():
+                continue  # the name of a preset; the plan has been checked
+            if Path(name).is_absolute():
+                absolute[name] = _sha256(file)
+            else:
+                named.add(Path(os.path.normpath(file)))
     modules = dict(_modules(spec))
-    everything = [scenario, *named, *modules]
+    everything = [*scenarios.values(), *named, *modules]
     root = os.path.commonpath([each.parent for each in everything])
+    names = [
+        name for each in spec.sources for name in _core.algorithm_names(each.text, each.settings)
+    ]
+    moved = {file: os.path.relpath(scenario, root) for file, scenario in scenarios.items()}
     return Shipment(
-        pickle(replace(spec, file=os.path.relpath(scenario, root))),  # type: ignore[type-var]
+        pickle(spec.moved(moved.__getitem__)),
         {os.path.relpath(each, root): each.read_bytes() for each in (*named, *modules)},
         tuple(sorted({os.path.relpath(folder, root) for folder in modules.values()})),
         absolute,
         tuple((each.name, Path(each.file).name, each.content) for each in spec.plugins),
+        {each.name: each.text for each in policies.used(names)},
+        {name: file for file, name in moved.items()},
     )
 
 
@@ -87,7 +144,7 @@ class Unpacked(Generic[S]):
     Attributes:
         problem: The reason why its runs can't be made here; empty if they can.
         fix: The fix for it.
-        spec: The specification, whose file is in a temporary folder.
+        spec: The runs, whose files are in a temporary folder.
     """
 
     def __init__(self, shipment: Shipment[S], unpickle: Unpickle) -> None:
@@ -117,15 +174,30 @@ class Unpacked(Generic[S]):
                 self.fix = "build the library on a machine like the nodes"
                 self._folder.cleanup()
                 return
+        for number, (policy, text) in enumerate(shipment.policies.items()):
+            file = root / f"policy{number}.json"
+            file.write_text(text, encoding="utf-8")
+            policies.SENT[policy] = file
         sys.path[:0] = [os.path.normpath(root / folder) for folder in shipment.imports]
         spec: S = unpickle(shipment.spec)
-        (root / spec.file).parent.mkdir(parents=True, exist_ok=True)
-        self.spec: S = replace(spec, file=str(root / spec.file))  # type: ignore[type-var]
+        for source in spec.sources:
+            (root / source.file).parent.mkdir(parents=True, exist_ok=True)
+        self.spec: S = spec.moved(lambda file: str(root / file))
+        self._names = {str(root / name): file for name, file in shipment.names.items()}
+
+    def renamed(self, error: _core.ScenarioError) -> _core.ScenarioError:
+        """Returns the error of a run with the sender's name of its scenario."""
+        text = str(error)
+        for name, file in self._names.items():
+            text = text.replace(name, file)
+        error.args = (text,)
+        error.file = self._names.get(error.file, error.file)
+        return error
 
 
-def _named(spec: Planned) -> Iterator[str]:
-    """Yields the possible names of files in a specification: `"list file losses.txt"`, and sources of workloads."""
-    for key, text in (*_words(tomllib.loads(spec.text)), *spec.settings):
+def _named(source: Source) -> Iterator[str]:
+    """Yields the possible names of files in a scenario: `"list file losses.txt"`, and sources of workloads."""
+    for key, text in (*_words(tomllib.loads(source.text)), *source.settings):
         for part in (text, *text.split(",")):
             word = part.strip(" \t\"'")
             if key.rpartition(".")[2] == _SOURCE and word:
@@ -147,7 +219,7 @@ def _words(value: object, key: str = "") -> Iterator[tuple[str, str]]:
             yield from _words(each, key)
 
 
-def _modules(spec: Planned) -> Iterator[tuple[Path, Path]]:
+def _modules(spec: Sendable) -> Iterator[tuple[Path, Path]]:
     """Yields the files of loaded modules next to those of the classes, each with the folder to import from.
 
     Modules that are installed have to be installed on each machine.

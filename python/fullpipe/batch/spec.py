@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import shlex
 import sys
-from dataclasses import dataclass, field, fields
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
 from fullpipe.algorithms.plugins import used
 from fullpipe.algorithms.resolve import code, described
+from fullpipe.batch.shipped import Source
 from fullpipe.errors import refusal
 from fullpipe.memory import available
 from fullpipe.results.about import SWEEP_FORMAT
@@ -21,11 +23,15 @@ from fullpipe.runners import of_kind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from fullpipe._core import _Rows
     from fullpipe.algorithms.classes import Given
+    from fullpipe.batch.shipped import Move
 
     Pairs = Sequence[tuple[str, str]]
 
 _CHUNK = 1000
+_LOOK_UP_S = 0.1
+_ENDLESS_S = 1e9
 
 
 @cache
@@ -36,8 +42,70 @@ def build() -> str:
     return digest.hexdigest()[:16]
 
 
+class Planned(ABC):
+    """A dataclass that makes a plan, in this process or in a worker that it is sent to.
+
+    Attributes:
+        text: Its text, TOML.
+        file: The name of its text in errors; other files are named relative to it.
+    """
+
+    text: str
+    file: str
+
+    @property
+    @abstractmethod
+    def settings(self) -> Pairs:
+        """Further keys and values, as `--set` takes them."""
+
+    @property
+    @abstractmethod
+    def classes(self) -> Given:
+        """The Python classes that it names as algorithms."""
+
+    @property
+    @abstractmethod
+    def plugins(self) -> Sequence[_core.Plugin]:
+        """The loaded libraries that it may name."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """A fingerprint of everything that the results of a run depend on."""
+
+    @property
+    @abstractmethod
+    def plan(self) -> _core.SweepPlan | _core.PopulationPlan:
+        """The plan."""
+
+    @property
+    def sources(self) -> list[Source]:
+        """The scenario or the population, for :mod:`fullpipe.batch.shipped`."""
+        return [Source(self.text, self.file, self.settings)]
+
+    def moved(self, to: Move) -> Any:  # noqa: ANN401  (the dataclass)
+        """Returns the same with another name of its text, and without its plan."""
+        return replace(self, file=to(self.file))  # type: ignore[type-var]
+
+    def prepare(self) -> None:
+        """Makes the plan.
+
+        Raises:
+            ScenarioError: When it is refused.
+        """
+        self.plan  # noqa: B018
+
+    def work(self, first: int, end: int) -> tuple[_Rows, int]:
+        """Executes a range of runs, on one thread; returns their rows, and the packets that they moved."""
+        running = self.plan.start([(first, end)], 1, _ENDLESS_S)
+        while not (shard := running.next(_LOOK_UP_S)):
+            if shard is False:
+                raise RuntimeError("the threads ended without a result")
+        return shard[2], running.packets
+
+
 @dataclass(frozen=True)
-class SweepSpec:
+class SweepSpec(Planned):
     """The arguments of :meth:`fullpipe._core.SweepPlan.make`, in a form that can be sent to another process."""
 
     text: str

@@ -1,4 +1,4 @@
-"""Runs a range of a plan in a worker of a Ray cluster."""
+"""Executes a range of runs in a worker of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -14,12 +14,7 @@ from fullpipe.batch.spec import build
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fullpipe import _core
-    from fullpipe._core import _Rows
     from fullpipe.batch.shipped import Shipment
-
-_LOOK_UP_S = 0.1
-_ENDLESS_S = 1e9
 
 
 class Done(NamedTuple):
@@ -28,14 +23,14 @@ class Done(NamedTuple):
     Attributes:
         first: The number of the first run.
         end: The number after that of the last run.
-        rows: Their metrics.
+        made: Their rows, or the results of functions.
         packets: The packets that they moved.
         seconds: The time that they took.
     """
 
     first: int
     end: int
-    rows: _Rows
+    made: Any
     packets: int
     seconds: float
 
@@ -48,13 +43,8 @@ class Refused(NamedTuple):
     fix: str
 
 
-class _Known(NamedTuple):
-    unpacked: Unpacked[Any]
-    plan: _core.SweepPlan | _core.PopulationPlan
-
-
-_KNOWN: dict[str, _Known] = {}
-"""The plan of the latest shipment, by its name: each process makes it once."""
+_KNOWN: dict[str, Unpacked[Any]] = {}
+"""The contents of the latest shipment, by its name: each process unpacks it once."""
 
 
 def work(
@@ -80,16 +70,18 @@ def work(
             return _refused(f"has {unpacked.problem}", unpacked.fix)
         _KNOWN.clear()
         try:
-            _KNOWN[name] = _Known(unpacked, unpacked.spec.plan)
+            unpacked.spec.prepare()
         except ScenarioError as error:
             problem, _, fix = str(error).partition("\n  fix: ")
             return _refused(f"refuses the scenario: {problem}", fix)
+        _KNOWN[name] = unpacked
     start = time.perf_counter()
-    running = _KNOWN[name].plan.start([(first, end)], 1, _ENDLESS_S)
-    while not (shard := running.next(_LOOK_UP_S)):
-        if shard is False:
-            raise RuntimeError("the threads ended without a result")
-    return Done(*shard, running.packets, time.perf_counter() - start)
+    unpacked = _KNOWN[name]
+    try:
+        made, packets = unpacked.spec.work(first, end)
+    except ScenarioError as error:
+        raise unpacked.renamed(error) from None
+    return Done(first, end, made, packets, time.perf_counter() - start)
 
 
 def _refused(problem: str, fix: str) -> Refused:

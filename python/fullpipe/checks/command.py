@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import terminal
+from fullpipe.batch.engine import HERE
+from fullpipe.batch.execute import NOTHING, one_cluster, refuse_engine, telling
 from fullpipe.checks import markdown as words
 from fullpipe.checks import stored
 from fullpipe.checks.against import LIMIT, against
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.checks.against import Against
     from fullpipe.runners import Runner
 
@@ -38,6 +41,7 @@ def check_all(
     kept: str | None = None,
     markdown: str | None = None,
     limit: float = LIMIT,
+    engine: Engine = HERE,
     given: Given = Given(),  # noqa: B008  (immutable)
 ) -> bool:
     """Runs the scenarios that have conditions and prints the verdicts.
@@ -54,6 +58,7 @@ def check_all(
             too.
         markdown: File for the comparison as Markdown, `-` for standard output.
         limit: The least relative change that counts.
+        engine: Where the runs execute.
         given: What options change in every scenario.
 
     Returns:
@@ -66,6 +71,7 @@ def check_all(
         OSError: When a file can't be read, or `junit` can't be written.
     """
     start = time.perf_counter()
+    refuse_engine(engine, runners)
     files = find(paths)
     # Before polars reads a table: it has threads then, and the import of a user's code divides the process.
     subjects = prepare(files, repeat, seed, given, every=bool(out or kept))
@@ -81,11 +87,13 @@ def check_all(
     done: list[Checked] = []
     counter = Counter()
     with (
-        stoppable(lambda: counter.at, "nothing kept"),
+        telling(lambda: NOTHING),
+        stoppable(lambda: counter.at, NOTHING),
         objects.fresh(out) if out else nullcontext() as aside,
         counter,
+        one_cluster(engine),
     ):
-        for checked in check(subjects, runners, given, counter):
+        for checked in check(subjects, runners, given, counter, engine):
             done.append(checked)
             if not as_json:
                 with printing():

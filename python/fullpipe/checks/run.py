@@ -10,21 +10,22 @@ import polars as pl
 
 from fullpipe import _core
 from fullpipe.algorithms.own import options, own
-from fullpipe.batch import other_runners
-from fullpipe.batch.pool import cores, drain, pooled
-from fullpipe.batch.spec import SweepSpec, refuse_unsuited
+from fullpipe.batch.engine import HERE, drain
+from fullpipe.batch.execute import parts
+from fullpipe.batch.spec import SweepSpec
 from fullpipe.checks.judge import judged
 from fullpipe.errors import refusal
 from fullpipe.frame import table
 from fullpipe.origin import read, warm_up
 from fullpipe.run import parse
-from fullpipe.runners import is_simulator, option
+from fullpipe.runners import option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from fullpipe.batch.pool import Step
+    from fullpipe.batch.engine import Engine, Step
+    from fullpipe.batch.execute import Part
     from fullpipe.checks.judge import JudgedCondition
     from fullpipe.progress import Counter
     from fullpipe.runners import Runner
@@ -178,45 +179,53 @@ def _refuse_lost(text: str, file: str, scenario: _core.Scenario, given: Given) -
 
 
 def check(
-    subjects: Sequence[Subject], runners: Sequence[Runner], given: Given, counter: Counter
+    subjects: Sequence[Subject],
+    runners: Sequence[Runner],
+    given: Given,
+    counter: Counter,
+    engine: Engine = HERE,
 ) -> Iterator[Checked]:
     """Runs the repetitions of each scenario, on each runner.
 
     Raises:
         ScenarioError: When a runner refuses a scenario, before the first run.
+        RunnerError: When the runs of a runner can't execute there.
+        ClusterError: When the Ray cluster can't execute the runs.
     """
-    for _, spec in subjects:
-        for runner in runners:
-            if is_simulator(runner):
-                refuse_unsuited(spec, cores())
-            else:
-                other_runners.refuse(spec, [runner], lambda _: "off")
+    # One runner at a time: its verdicts are printed before the next begins.
+    executed = [
+        (subject, part)
+        for subject in subjects
+        for runner in runners
+        for part in parts(subject.spec, [runner], engine)
+    ]
+    for _, part in executed:
+        part.refuse()
     counter.begin(sum(subject.spec.plan.runs for subject in subjects) * len(runners), 0)
     runs = packets = 0
-    for subject in subjects:
-        for runner in runners:
-            start = time.perf_counter()
-            rows, done, moved = _measured(subject.spec, runner, counter, runs, packets)
-            runs, packets = runs + done, packets + moved
-            plan, wall_s = subject.spec.plan, time.perf_counter() - start
-            yield Checked(
-                subject.spec.file,
-                subject.scenario.title or "",
-                judged(subject.scenario, rows),
-                given,
-                [f"{key}={jitter}" for key, jitter, _ in plan.added_jitter],
-                plan.runs,
-                wall_s,
-                runner.name,
-                len(runners) > 1,
-                rows,
-                next(subject.spec.scenarios()),
-                subject.scenario.is_random or bool(plan.added_jitter),
-            )
+    for subject, part in executed:
+        start = time.perf_counter()
+        rows, done, moved = _measured(part, counter, runs, packets)
+        runs, packets = runs + done, packets + moved
+        plan, wall_s = subject.spec.plan, time.perf_counter() - start
+        yield Checked(
+            subject.spec.file,
+            subject.scenario.title or "",
+            judged(subject.scenario, rows),
+            given,
+            [f"{key}={jitter}" for key, jitter, _ in plan.added_jitter],
+            plan.runs,
+            wall_s,
+            part.runners[0].name,
+            len(runners) > 1,
+            rows,
+            next(subject.spec.scenarios()),
+            subject.scenario.is_random or bool(plan.added_jitter),
+        )
 
 
 def _measured(
-    spec: SweepSpec, runner: Runner, counter: Counter, runs: int, packets: int
+    part: Part, counter: Counter, runs: int, packets: int
 ) -> tuple[pl.DataFrame, int, int]:
     """Returns the rows of all runs of a scenario, the number of runs, and the packets that they moved."""
     frames: list[pl.DataFrame] = []
@@ -224,11 +233,7 @@ def _measured(
     def show(step: Step) -> None:
         counter.show(runs + step.runs, packets + step.packets, step.left_s)
 
-    whole = [(0, spec.plan.runs)]
-    if is_simulator(runner):
-        steps = pooled(spec, whole, _SHARD_S)
-    else:
-        todo = other_runners.schedule(spec, {runner.name: whole}, [runner])
-        steps = other_runners.steps(spec, todo, show=show)
+    whole = {runner.name: [(0, part.spec.plan.runs)] for runner in part.runners}
+    steps = part.steps(whole, _SHARD_S, show=show)
     done, moved = drain(steps, show, lambda shard: frames.append(table(shard.rows)))
     return pl.concat(frames, how="diagonal_relaxed"), done, moved

@@ -4,14 +4,18 @@ from pathlib import Path
 from typing import Annotated
 
 from fullpipe.algorithms import resolve
+from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
+    ENGINE,
     FIRST_SEED,
     ON,
     PLUGIN,
     PROGRAMS,
     RECIPE,
     SETTING,
+    THREADS,
+    Place,
     allow_programs,
     load_plugins,
     load_recipes,
@@ -28,9 +32,7 @@ from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
-@shares(
-    ("not yet", ["--threads", "--engine"]),
-)
+@shares()
 @path_options(instead="the scenario's")
 def command(
     paths: Annotated[
@@ -97,6 +99,8 @@ def command(
             help="Least change that --against counts, if it is significant (default: 5%).",
         ),
     ] = None,
+    engine: Annotated[Place, ENGINE] = Place.LOCAL,
+    threads: Annotated[int | None, THREADS] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
     recipe: Annotated[list[Path] | None, RECIPE] = None,
     programs: Annotated[bool, PROGRAMS] = False,
@@ -152,6 +156,7 @@ def command(
             kept=against,
             markdown=markdown,
             limit=LIMIT if limit is None else percentage(limit, "--limit"),
+            engine=Engine(engine.value, threads),
             given=Given([*settings.items()], written, loads),
         )
     raise SystemExit(0 if met else 1)

@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
+from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     AS_JSON,
+    ENGINE,
     FIRST_SEED,
     MORE_SETTINGS,
     ON,
@@ -13,6 +15,8 @@ from fullpipe.commands.options import (
     PROGRAMS,
     RECIPE,
     SHOW,
+    THREADS,
+    Place,
     algorithms_of,
     allow_programs,
     known_metrics,
@@ -31,9 +35,7 @@ from fullpipe.runners import chosen, has
 from fullpipe.stats.compare import ADVISED, LEAST_PAIRS
 
 
-@shares(
-    ("not yet", ["--threads", "--engine"]),
-)
+@shares()
 @path_options()
 def command(
     algorithms: Annotated[
@@ -88,6 +90,8 @@ def command(
         ),
     ] = None,
     on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON, complete=("runners",))] = "sim",
+    engine: Annotated[Place, ENGINE] = Place.LOCAL,
+    threads: Annotated[int | None, THREADS] = None,
     show: Annotated[
         str | None, Option(metavar="METRIC,METRIC", help=SHOW, complete=("metrics",))
     ] = None,
@@ -123,7 +127,14 @@ def command(
             load_recipes(recipe)
             allow_programs(programs)
             if are_stored(names):
-                options = {"--out": out, "--bytes": size, "--seed": seed, **dict(settings)}
+                options = {
+                    "--out": out,
+                    "--bytes": size,
+                    "--seed": seed,
+                    "--engine": None if engine is Place.LOCAL else engine,
+                    "--threads": threads,
+                    **dict(settings),
+                }
                 _refuse([key for key, value in options.items() if value is not None])
                 compare_stored(names, asked, as_json=as_json)
                 return
@@ -132,7 +143,14 @@ def command(
             planned = plan(
                 algorithms_of(names), settings, repeat, seed, size=size, loopback=loopback
             )
-            compare(planned, out=out, runners=runners, as_json=as_json, asked=asked)
+            compare(
+                planned,
+                out=out,
+                runners=runners,
+                engine=Engine(engine.value, threads),
+                as_json=as_json,
+                asked=asked,
+            )
     except TooFewError as error:
         fail(error)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from fullpipe.algorithms import resolve
+from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     ALGORITHM,
@@ -15,7 +16,7 @@ from fullpipe.commands.options import (
     PROGRAMS,
     RECIPE,
     THREADS,
-    Engine,
+    Place,
     algorithms_of,
     allow_programs,
     end_judged,
@@ -106,8 +107,8 @@ def command(
         ),
     ] = None,
     on: Annotated[str, Option(metavar="RUNNER", help=ON_ONE, complete=("runners",))] = "sim",
-    engine: Annotated[Engine, Option(help=ENGINE)] = Engine.LOCAL,
-    threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,
+    engine: Annotated[Place, ENGINE] = Place.LOCAL,
+    threads: Annotated[int | None, THREADS] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
     recipe: Annotated[list[Path] | None, RECIPE] = None,
     programs: Annotated[bool, PROGRAMS] = False,
@@ -148,6 +149,7 @@ def command(
                 ("--criterion", criterion),
                 ("--quick", quick),
                 ("--seeds", seeds),
+                ("--engine", engine is not Place.LOCAL),
                 ("--threads", threads),
                 ("--axis", axis),
                 ("--on", on != SIMULATOR),
@@ -168,7 +170,14 @@ def command(
             )
             tested = Contender(name, {key: value_of(text) for key, text in params.items()})
             asked = Asked(
-                criterion or (), quick, seeds, seed, out, engine.value, threads, as_json, runner(on)
+                criterion or (),
+                quick,
+                seeds,
+                seed,
+                out,
+                Engine(engine.value, threads),
+                as_json,
+                runner(on),
             )
             outcomes = evaluate(tested, criteria, asked)
             missed = any(each.missed for each in outcomes)

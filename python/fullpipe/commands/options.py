@@ -14,6 +14,7 @@ import click
 
 from fullpipe import _core, origin
 from fullpipe.algorithms import resolve
+from fullpipe.batch.engine import LOCAL, RAY
 from fullpipe.commands.declare import WORDS, Argument, Option, wrong
 from fullpipe.errors import UNEVALUATED, called, fail
 from fullpipe.path_options import PATH_OPTIONS, PathOption
@@ -27,7 +28,6 @@ ON_ONE = (
 )
 SETTING = "Override a scenario key, like path.rate=20mbit; repeatable."
 MORE_SETTINGS = "Set any other scenario key, like path.jitter=5ms; repeatable."
-ENGINE = "Where runs execute: local threads, or a Ray cluster (at RAY_ADDRESS, or a new one on this machine)."
 PLUGIN = Option(
     "--plugin",
     metavar="[NAME=]LIBRARY",
@@ -50,6 +50,13 @@ PARAMETER = Option(
     metavar="NAME=VALUE",
     help="Set a parameter of the algorithm, from `fullpipe explain`; repeatable.",
 )
+ENGINE = Option(
+    "--engine",
+    help="Where runs execute: local threads, or a Ray cluster (at RAY_ADDRESS, or a new one on this machine).",
+)
+THREADS = Option(
+    "--threads", min=1, metavar="N", help="Number of runs at a time (default: one per core)."
+)
 ALGORITHM = "Algorithm, from `fullpipe list algorithms`, or a Python class, like my.module:Mine, or a library"
 CC = Option(
     metavar="NAME",
@@ -57,7 +64,6 @@ CC = Option(
     help="Algorithm of the first flow, from `fullpipe list algorithms`, or a Python class, like my.module:Mine, or a "
     "trained policy, policy:FILE.",
 )
-THREADS = "Number of runs at a time (default: one per core)."
 FIRST_SEED = "Seed of the first run; each further run uses the next number"
 SHOW = "Metrics to show, by name, instead of the usual ones; `fullpipe list metrics` lists them."
 AS_JSON = "Print one JSON object, and nothing else."
@@ -149,11 +155,11 @@ def _placed(option: PathOption, where: str) -> str:
     return f"{name} {where}{comma}{rest}" if of_link else option.help
 
 
-class Engine(StrEnum):
-    """Where the runs of a batch execute."""
+class Place(StrEnum):
+    """The values of --engine."""
 
-    LOCAL = "local"
-    RAY = "ray"
+    LOCAL = LOCAL
+    RAY = RAY
 
 
 def set_option(purpose: str) -> Option:

@@ -3,12 +3,16 @@
 from pathlib import Path
 from typing import Annotated
 
+from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
+    ENGINE,
     ON_ONE,
     PLUGIN,
     PROGRAMS,
     RECIPE,
+    THREADS,
+    Place,
     allow_programs,
     load_plugins,
     load_recipes,
@@ -26,7 +30,6 @@ from fullpipe.runners import runner as one_runner
     ("the study has the paths", [PATH, "--duration"]),
     ("the study has the algorithms", ["--cc"]),
     ("it runs the seeds 1, 2, …, as its report says", ["--seed"]),
-    ("not yet", ["--threads", "--engine"]),
 )
 def command(
     name: Annotated[
@@ -68,6 +71,8 @@ def command(
         ),
     ] = False,
     on: Annotated[str, Option(metavar="RUNNER", help=ON_ONE)] = "sim",
+    engine: Annotated[Place, ENGINE] = Place.LOCAL,
+    threads: Annotated[int | None, THREADS] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
     recipe: Annotated[list[Path] | None, RECIPE] = None,
     programs: Annotated[bool, PROGRAMS] = False,
@@ -113,6 +118,7 @@ def command(
                 as_json=as_json,
                 variants=variants,
                 runner=one_runner(on),
+                engine=Engine(engine.value, threads),
             )
     except PublishedError as error:
         fail(error)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from fullpipe import origin
+from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Option
 from fullpipe.commands.options import (
     ENGINE,
@@ -14,7 +15,7 @@ from fullpipe.commands.options import (
     RECIPE,
     SHOW,
     THREADS,
-    Engine,
+    Place,
     allow_programs,
     known_metrics,
     load_plugins,
@@ -123,11 +124,8 @@ def command(
             "sweep resumes there.",
         ),
     ] = None,
-    engine: Annotated[
-        Engine,
-        Option(help=ENGINE),
-    ] = Engine.LOCAL,
-    threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,
+    engine: Annotated[Place, ENGINE] = Place.LOCAL,
+    threads: Annotated[int | None, THREADS] = None,
     on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON, complete=("runners",))] = "sim",
     show: Annotated[
         str | None, Option(metavar="METRIC,METRIC", help=SHOW, complete=("metrics",))
@@ -189,8 +187,7 @@ def command(
                 spec,
                 out=out,
                 trace=trace,
-                engine=engine.value,
-                threads=threads,
+                engine=Engine(engine.value, threads),
                 until=rule,
                 runners=chosen(on),
                 as_json=as_json,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullpipe.arguments import checked
+from fullpipe.batch.engine import Engine
+from fullpipe.batch.execute import one_cluster, refuse_engine
 from fullpipe.comparison.plan import PARTS, open_directory, plan
 from fullpipe.given import name_of
 from fullpipe.kept import Kept
@@ -45,6 +47,8 @@ def compare(
     on: str | Sequence[str] = SIMULATOR,
     controllers: Controllers | None = None,
     out: str | os.PathLike[str] | None = None,
+    engine: str = "local",
+    threads: int | None = None,
 ) -> Comparison:
     """Compares algorithms on one path: runs each alone, then all together, one flow of each.
 
@@ -75,6 +79,8 @@ def compare(
         controllers: Algorithms of your own by name, as for :func:`fullpipe.run`.
         out: The directory, or the URL of an object store, `"s3://bucket/prefix"`; None for one in `results/`, named
             after algorithms and path.
+        engine: `"local"`, or `"ray"`.
+        threads: The number of runs at a time; None for one per core.
 
     Returns:
         The comparison.
@@ -82,9 +88,10 @@ def compare(
     Raises:
         TooFewError: When there are fewer than two different algorithms.
         ScenarioError: When a setting is refused.
-        RunnerError: When a runner is not installed.
+        RunnerError: When a runner is not installed, or its runs can't execute there.
         FileExistsError: When `out` has other contents.
         OSError: When `out` can't be written.
+        ClusterError: When the Ray cluster can't execute the runs; finished runs are kept.
         ObjectsError: When the object store can't be read or written.
         KeyboardInterrupt: On Ctrl-C; finished runs are kept, and the same call resumes.
     """
@@ -99,14 +106,19 @@ def compare(
     }
     classes: dict[str, type] = dict(controllers or {})
     names = [name_of(each, classes) for each in algorithms]
-    runners = chosen(on)
+    runners, where = chosen(on), Engine(engine, threads)
+    refuse_engine(where, runners)
     loopback = all(has(runner.name, "loopback") for runner in runners)
     settings = {**keyed(options), **(set or {})}
     pairs = [(key, as_set(value)) for key, value in settings.items()]
     planned = plan(names, pairs, repeat, seed, size=bytes, loopback=loopback, controllers=classes)
     place = out if out is not None else planned.usual_directory
     command = "fullpipe.compare()"
-    with Counter(silent=True) as counter, objects.writable(place) as (directory, push):
+    with (
+        Counter(silent=True) as counter,
+        objects.writable(place) as (directory, push),
+        one_cluster(where),
+    ):
         open_directory(directory, planned, command, str(place))
         for part, spec in planned.specs:
             Execution(
@@ -114,6 +126,7 @@ def compare(
                 counter,
                 command,
                 f"{place}, {part},",
+                engine=where,
                 runners=runners,
                 push=push,
             ).run(spec)

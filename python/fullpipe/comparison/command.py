@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe import terminal
 from fullpipe.batch import kept_in
+from fullpipe.batch.execute import one_cluster, refuse_engine, telling
 from fullpipe.batch.spec import command_line
 from fullpipe.comparison import control
 from fullpipe.comparison.plan import open_directory
@@ -18,6 +19,7 @@ from fullpipe.sweeps.execute import Execution
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.comparison.plan import Comparison
     from fullpipe.runners import Runner
 
@@ -27,6 +29,7 @@ def compare(
     *,
     out: str | None,
     runners: Sequence[Runner],
+    engine: Engine,
     as_json: bool,
     asked: Sequence[str] = (),
 ) -> None:
@@ -35,6 +38,7 @@ def compare(
     Raises:
         MetricError: When a metric of `asked` is unknown, or no run has a value of it.
         ScenarioError: When a run would need more memory than is free.
+        RunnerError: When the runs can't execute there.
         ObjectsError: When the object store can't be read or written.
         OSError: When the directory can't be written.
     """
@@ -44,14 +48,17 @@ def compare(
     from fullpipe.view.path import path_line
 
     start = time.perf_counter()
+    refuse_engine(engine, runners)
     place = out or comparison.usual_directory
     called = f"--out {out}" if out else str(place)
     counter = Counter()
     runs = packets = 0
     with (
+        telling(lambda: kept_in(place)),
         stoppable(lambda: counter.at, kept_in(place)),
         objects.writable(place) as (directory, push),
         counter,
+        one_cluster(engine),
     ):
         open_directory(directory, comparison, command_line(), called)
         for part, spec in comparison.specs:
@@ -60,6 +67,7 @@ def compare(
                 counter,
                 command_line(),
                 f"{called}, {part},",
+                engine=engine,
                 runners=runners,
                 push=push,
             )

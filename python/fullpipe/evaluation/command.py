@@ -14,11 +14,13 @@ from rich.text import Text
 from fullpipe import terminal
 from fullpipe.algorithms.own import own
 from fullpipe.algorithms.resolve import code, described, short_name
-from fullpipe.batch import kept_in, other_runners
+from fullpipe.batch import kept_in
 from fullpipe.batch.cells import HERE, QUEUE_HERE, Cells
-from fullpipe.batch.cluster import ClusterError, NoClusterError, one_cluster
-from fullpipe.batch.spec import SweepSpec, build, command_line, refuse_unsuited
-from fullpipe.errors import FailedRunsError, UserError, fail, printing, stoppable
+from fullpipe.batch.engine import HERE as LOCAL
+from fullpipe.batch.engine import Engine
+from fullpipe.batch.execute import one_cluster, parts, refuse_engine, telling
+from fullpipe.batch.spec import SweepSpec, build, command_line
+from fullpipe.errors import FailedRunsError, UserError, printing, stoppable
 from fullpipe.evaluation import dossier, worst
 from fullpipe.evaluation.judge import WORDS, judge
 from fullpipe.evaluation.measure import Contender, measured, shown
@@ -77,8 +79,7 @@ class Asked:
         seeds: The number of seeds; None for the usual one.
         seed: The first seed.
         out: The directory, or the URL of an object store; None for the usual one.
-        engine: One of :data:`fullpipe.batch.pool.ENGINES`.
-        threads: The number of runs at a time; None for one per core.
+        engine: Where the runs execute.
         as_json: Print only the verdicts, as a JSON list.
         runner: The runner of all runs.
     """
@@ -88,8 +89,7 @@ class Asked:
     seeds: int | None = None
     seed: int = 1
     out: str | None = None
-    engine: str = "local"
-    threads: int | None = None
+    engine: Engine = LOCAL
     as_json: bool = False
     runner: Runner = RUNNER
 
@@ -109,55 +109,51 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> Sequence[Outcome]
     Raises:
         UserError: When a name is unknown.
         ScenarioError: When the algorithm, the queue or a parameter is unknown.
+        RunnerError: When the runs can't execute there.
         FailedRunsError: When runs failed on a runner other than the simulator.
         FileExistsError: When the directory has runs of another build or algorithm.
         ObjectsError: When the object store can't be read or written.
         OSError: When a file can't be written.
     """
     start = time.perf_counter()
+    refuse_engine(asked.engine, [asked.runner])
     chosen = _chosen(suite.short() if asked.quick else suite, asked.names)
     plain = _PLAIN.written(_SUBJECTS[suite.subject], tested.name, tested.params)
     spec = SweepSpec(plain, tested.label)
     spec.plan  # noqa: B018  (refuses parameters)
     runner = asked.runner
-    if is_simulator(runner):
-        refuse_unsuited(spec, 1)
-    else:
-        other_runners.refuse(spec, [runner], lambda _: "off")
+    for part in parts(spec, [runner], Engine(threads=1)):
+        part.refuse()
     baselines = [Contender(each) for each in suite.baselines]
     seeds = asked.all_seeds
     place = asked.out or usual_directory(tested, suite, quick=asked.quick, on=runner.name)
     counter = Counter()
-    try:
-        with (
-            stoppable(lambda: counter.at, kept_in(place)),
-            counter,
-            objects.writable(place) as (directory, push),
-        ):
-            with one_cluster(asked.engine):
-                outcomes = _outcomes(chosen, (tested, baselines), directory, push, counter, asked)
-            recorded: dict[str, Path] = {}
-            for each in outcomes:
-                counter.begin(len(outcomes), len(recorded), "recording the worst cells")
-                if run := worst.record(each, tested, directory / "worst", runner.name):
-                    recorded[each.criterion.name] = run
-            about = (suite, tested, baselines, outcomes, list(seeds), runner)
-            report = dossier.report(*about, recorded)
-            short = replace(report, sections=report.sections[:1])
-            disk.make_folder(directory)
-            write_table(directory, "\n".join(lines(short, [])) + "\n", _records(outcomes, tested))
-            make(report, Form.HTML, directory / PAGE)
-            counter.begin(1, 0, "drawing")
-            drawn = {
-                each.criterion.name: recorded[each.criterion.name]
-                for each in outcomes
-                if each.verdict in (Verdict.MISSED, Verdict.REPORT)
-            }
-            make(dossier.report(*about, drawn), Form.MD, directory / MARKDOWN)
-    except NoClusterError:
-        raise
-    except ClusterError as error:
-        fail(f"{error.problem}; {kept_in(place)}\n  fix: {error.fix}")
+    with (
+        telling(lambda: kept_in(place)),
+        stoppable(lambda: counter.at, kept_in(place)),
+        counter,
+        objects.writable(place) as (directory, push),
+    ):
+        with one_cluster(asked.engine):
+            outcomes = _outcomes(chosen, (tested, baselines), directory, push, counter, asked)
+        recorded: dict[str, Path] = {}
+        for each in outcomes:
+            counter.begin(len(outcomes), len(recorded), "recording the worst cells")
+            if run := worst.record(each, tested, directory / "worst", runner.name):
+                recorded[each.criterion.name] = run
+        about = (suite, tested, baselines, outcomes, list(seeds), runner)
+        report = dossier.report(*about, recorded)
+        short = replace(report, sections=report.sections[:1])
+        disk.make_folder(directory)
+        write_table(directory, "\n".join(lines(short, [])) + "\n", _records(outcomes, tested))
+        make(report, Form.HTML, directory / PAGE)
+        counter.begin(1, 0, "drawing")
+        drawn = {
+            each.criterion.name: recorded[each.criterion.name]
+            for each in outcomes
+            if each.verdict in (Verdict.MISSED, Verdict.REPORT)
+        }
+        make(dossier.report(*about, drawn), Form.MD, directory / MARKDOWN)
     with printing():
         if asked.as_json:
             print(json.dumps(_records(outcomes, tested)))
@@ -271,7 +267,6 @@ def _outcome(
             called=f"--out {asked.out}" if asked.out else None,
             trace=trace,
             engine=asked.engine,
-            threads=asked.threads,
             runners=[asked.runner],
             push=push,
         ).run(spec)

@@ -10,10 +10,9 @@ import polars as pl
 
 from fullpipe import _core
 from fullpipe._core import ScenarioError
-from fullpipe.batch import other_runners
+from fullpipe.batch.execute import refuse_points
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.evaluation.suite import VARIATION
-from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER
 from fullpipe.stats import Quantity, columns_asked, harm, quantity, rates_per_window
 from fullpipe.stats.quantity import known_names
@@ -105,8 +104,7 @@ def measured(
     try:
         for cell in range(len(criterion.cells)):
             _spec(criterion, [(cell, tested)], seeds[:1]).plan  # noqa: B018  (checks the points)
-        if not is_simulator(runner):
-            other_runners.refuse(_spec(criterion, runs, seeds[:1]), [runner], lambda _: "off")
+        refuse_points(_spec(criterion, runs, seeds[:1]), [runner], lambda _: "off")
     except ScenarioError as error:
         for cell in range(len(criterion.cells)):
             for each in baselines:  # a mistake in the scenario or in an axis

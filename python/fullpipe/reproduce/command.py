@@ -13,6 +13,8 @@ from rich.text import Text
 from fullpipe import terminal
 from fullpipe._core import __version__
 from fullpipe.batch import checkpoint
+from fullpipe.batch.engine import HERE
+from fullpipe.batch.execute import one_cluster, refuse_engine, telling
 from fullpipe.batch.spec import build
 from fullpipe.errors import DamagedError, printing, stoppable
 from fullpipe.progress import counting
@@ -32,6 +34,7 @@ from fullpipe.verdicts.show import sums
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.reproduce.published import Published
     from fullpipe.reproduce.study import StudyOutcome
     from fullpipe.runners import Runner
@@ -51,6 +54,7 @@ def reproduce(
     as_json: bool = False,
     variants: bool = False,
     runner: Runner = RUNNER,
+    engine: Engine = HERE,
 ) -> bool:
     """Runs a published study, and prints the verdicts on standard output.
 
@@ -63,6 +67,7 @@ def reproduce(
         as_json: Whether to print only the list of :class:`fullpipe.verdicts.judged.Record`.
         variants: Whether to also count the cells that each variant in the file meets.
         runner: The runner. Cases that it does not support are skipped, with the reason.
+        engine: Where the runs execute.
 
     Returns:
         Whether no cell was missed.
@@ -70,11 +75,13 @@ def reproduce(
     Raises:
         PublishedError: When the file is invalid.
         ScenarioError: When one of its scenarios is invalid.
+        RunnerError: When the runs can't execute there.
         FileExistsError: When `out` exists.
         ObjectsError: When the object store can't be read or written.
         OSError: When the file can't be read or `out` can't be written.
     """
     start = time.perf_counter()
+    refuse_engine(engine, [runner])
     file = tables.find(name, runner.name)
     called = None if out is None else f"--out {out}"
     if of_a_wing := tables.of_a_wing(file):
@@ -82,7 +89,15 @@ def reproduce(
         about = _about(file, seeds, settings, cases, variants, runner)
         target = out or _free(file.stem.split("-")[0], about)
         with objects.writable(target) as (place, _):
-            return of_a_wing(file, place, about=about, cases=cases, called=called, as_json=as_json)
+            return of_a_wing(
+                file,
+                place,
+                about=about,
+                cases=cases,
+                called=called,
+                as_json=as_json,
+                engine=engine,
+            )
     simulated = is_simulator(runner)
     published = tables.load(file, real=not simulated).only(cases).with_seeds(seeds)
     published = published.with_settings(settings)
@@ -91,7 +106,7 @@ def reproduce(
     target = out or _free(published.name if simulated else f"{published.name}-{runner.name}", about)
     with objects.writable(target) as (place, _):
         so_far = checkpoint.Checkpoint(place, about, called or str(place))
-        done, rows = _executed(published, others, runner, so_far, place, called)
+        done, rows = _executed(published, others, runner, engine, so_far, place, called)
         with stoppable(
             lambda: "before the report was written", kept=f"all other results are in {target}"
         ):
@@ -108,6 +123,7 @@ def _executed(
     published: Published,
     others: Sequence[tuple[str, Published]],
     runner: Runner,
+    engine: Engine,
     so_far: checkpoint.Checkpoint,
     target: Path,
     called: str | None,
@@ -125,18 +141,20 @@ def _executed(
         return f"after {bar.tasks[0].completed:.0f} of {runs} runs"
 
     with (
+        telling(lambda: so_far.kept),
         stoppable(where, lambda: so_far.kept),
         so_far,
         fresh_directory(target, called) as aside,
         bar,
+        one_cluster(engine),
     ):
-        done = study(published, advance, runner, Stored(so_far, ""))
+        done = study(published, advance, runner, Stored(so_far, ""), engine)
         rows = [
-            (name, study(variant, advance, runner, Stored(so_far, name)))
+            (name, study(variant, advance, runner, Stored(so_far, name), engine))
             for name, variant in others
         ]
         save.save(published, done, aside)
-        drawings = save.drawings(published, done, runner)
+        drawings = save.drawings(published, done, runner, engine)
         drawing = bar.add_task("drawing", total=len(drawings))
         for name, draw in drawings.items():
             save.draw(name, draw, so_far.folder("drawn"))

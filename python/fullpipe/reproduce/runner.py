@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fullpipe.batch.repeated import Repeated, Setup, repeat
+from fullpipe.batch.engine import HERE
+from fullpipe.batch.execute import repeat
+from fullpipe.batch.repeated import Repeated, Setup
 from fullpipe.reproduce.measures import MEASURES, TRACED
 from fullpipe.runners.sim import RUNNER
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from fullpipe.batch.checkpoint import Checkpoint
+    from fullpipe.batch.engine import Engine
     from fullpipe.metrics import Metrics
     from fullpipe.reproduce.groups import Point
     from fullpipe.reproduce.measures.run_view import RunView
@@ -71,6 +74,7 @@ def sampled(
     tick: Tick = lambda: None,
     runner: Runner = RUNNER,
     stored: Stored | None = None,
+    engine: Engine = HERE,
 ) -> dict[Point, tuple[Sample, ...]]:
     """Runs each point with all seeds; records a trace only if a measure needs one.
 
@@ -79,6 +83,7 @@ def sampled(
         tick: Called after each run, and for each stored run.
         runner: The runner.
         stored: Store of samples; runs that it has are not repeated.
+        engine: Where the runs execute.
 
     Returns:
         Samples of each point, in the order of seeds.
@@ -109,7 +114,7 @@ def sampled(
         )
         for (point, those), runs in zip(points, known, strict=True)
     ]
-    repeat(jobs, tick, runner, save)
+    repeat(jobs, tick, runner, save, engine)
     return {
         point: tuple(runs[seed] for seed in sorted(runs))
         for (point, _), runs in zip(points, known, strict=True)

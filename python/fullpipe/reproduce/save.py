@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.batch.repeated import Setup
     from fullpipe.metrics import Distribution, Metrics
     from fullpipe.reproduce.pictures import Picture
@@ -46,7 +47,7 @@ def save(published: Published, study: StudyOutcome, directory: Path) -> None:
 
 
 def drawings(
-    published: Published, study: StudyOutcome, runner: Runner
+    published: Published, study: StudyOutcome, runner: Runner, engine: Engine
 ) -> dict[str, Callable[[Path], object]]:
     """Returns calls that each draw a figure into a new file, by its name in the directory.
 
@@ -61,6 +62,7 @@ def drawings(
             ],
             study,
             runner,
+            engine,
         )
     calls: dict[str, Callable[[Path], object]] = {}
     if study.outcomes:
@@ -72,7 +74,7 @@ def drawings(
     }
     for case in reversed(cases.values()):
         calls[f"cases/{case.name}.png"] = partial(_case, case.point.setup)
-    return calls | _pictures(published.pictures, study, runner)
+    return calls | _pictures(published.pictures, study, runner, engine)
 
 
 def draw(name: str, call: Callable[[Path], object], directory: Path) -> None:
@@ -90,10 +92,10 @@ def draw(name: str, call: Callable[[Path], object], directory: Path) -> None:
 
 
 def _pictures(
-    pictures: Sequence[Picture], study: StudyOutcome, runner: Runner
+    pictures: Sequence[Picture], study: StudyOutcome, runner: Runner, engine: Engine
 ) -> dict[str, Callable[[Path], object]]:
     return {
-        f"pictures/{picture.file}.png": partial(_picture, picture, study, runner)
+        f"pictures/{picture.file}.png": partial(_picture, picture, study, runner, engine)
         for picture in pictures
     }
 
@@ -111,11 +113,13 @@ def _case(setup: Setup, file: Path) -> None:
         figure.savefig(out, format="png")
 
 
-def _picture(picture: Picture, study: StudyOutcome, runner: Runner, file: Path) -> None:
+def _picture(
+    picture: Picture, study: StudyOutcome, runner: Runner, engine: Engine, file: Path
+) -> None:
     from fullpipe.reproduce.pictures.draw import draw
 
     with disk.NewFile(file) as out:
-        draw(picture, study.samples, runner).savefig(out, format="png")
+        draw(picture, study.samples, runner, engine).savefig(out, format="png")
 
 
 def save_variants(rows: Sequence[tuple[str, StudyOutcome]], directory: Path) -> None:

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
+from fullpipe.batch.engine import HERE
 from fullpipe.errors import RunnerError
 from fullpipe.reproduce import claims
 from fullpipe.reproduce.measures import bounds
@@ -21,6 +22,7 @@ from fullpipe.verdicts.judged import Judged, Verdict, held
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.reproduce.claims import Claim, Samples
     from fullpipe.reproduce.groups import Point
     from fullpipe.reproduce.published import Published
@@ -96,6 +98,7 @@ def study(
     tick: Tick = lambda: None,
     runner: Runner = RUNNER,
     stored: Stored | None = None,
+    engine: Engine = HERE,
 ) -> StudyOutcome:
     """Runs every case whose algorithms exist and every point of a claim or figure, and judges them.
 
@@ -104,6 +107,7 @@ def study(
         tick: Called after each run.
         stored: Store of samples; runs that it has are not repeated.
         runner: The runner. Cases and claims that it does not support are skipped.
+        engine: Where the runs execute.
 
     Raises:
         ScenarioError: When a scenario is invalid.
@@ -115,7 +119,7 @@ def study(
         raise RunnerError(
             f"--on {runner.name}: can't run any part of {published.name}: {reasons}\n  fix: run it on sim"
         )
-    samples = sampled(wanted, tick, runner, stored)
+    samples = sampled(wanted, tick, runner, stored, engine)
     return StudyOutcome(
         tuple(
             judge(case, samples.get(case.point, ()), refused.get(case.point, ""))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.arguments import checked
+from fullpipe.batch.engine import Engine
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.given import given, name_of
 from fullpipe.path_options import keyed
@@ -102,7 +103,7 @@ def sweep(
 
     Raises:
         ScenarioError: When a point is refused, before the first run.
-        RunnerError: When a runner is not installed.
+        RunnerError: When a runner is not installed, or its runs can't execute there.
         FailedRunsError: When runs failed on a runner other than the simulator, at the end or after three in a row;
             finished runs are kept, and the same call makes the others.
         RuleError: When `until` is not a rule, or the runs do not have its metric.
@@ -163,8 +164,7 @@ def sweep(
             counter,
             "fullpipe.sweep()",
             trace=trace,
-            engine=engine,
-            threads=threads,
+            engine=Engine(engine, threads),
             until=rule,
             runners=runners,
             push=push,

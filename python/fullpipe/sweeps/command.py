@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from fullpipe import terminal
 from fullpipe.batch import kept_in
-from fullpipe.batch.cluster import ClusterError, NoClusterError
+from fullpipe.batch.execute import telling
 from fullpipe.batch.spec import command_line
-from fullpipe.errors import fail, stoppable
+from fullpipe.errors import stoppable
 from fullpipe.progress import Counter
 from fullpipe.results import objects
 from fullpipe.sweeps.api import usual_directory
@@ -21,6 +21,7 @@ from fullpipe.sweeps.execute import Execution
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.batch.spec import SweepSpec
     from fullpipe.runners import Runner
     from fullpipe.sweeps.until import Until
@@ -31,8 +32,7 @@ def sweep(
     *,
     out: str | None,
     trace: str | None,
-    engine: str,
-    threads: int | None,
+    engine: Engine,
     until: Until | None = None,
     runners: Sequence[Runner],
     as_json: bool = False,
@@ -53,29 +53,24 @@ def sweep(
     spec.classes  # noqa: B018  (imported here: that divides the process, and the counter has a thread)
     place = out or usual_directory(until.first(spec) if until else spec)
     counter = Counter()
-    try:
-        with (
-            stoppable(lambda: counter.at, kept_in(place)),
+    with (
+        telling(lambda: kept_in(place)),
+        stoppable(lambda: counter.at, kept_in(place)),
+        counter,
+        objects.writable(place) as (directory, push),
+    ):
+        execution = Execution(
+            directory,
             counter,
-            objects.writable(place) as (directory, push),
-        ):
-            execution = Execution(
-                directory,
-                counter,
-                command_line(),
-                called=f"--out {out}" if out else None,
-                trace=trace,
-                engine=engine,
-                threads=threads,
-                until=until,
-                runners=runners,
-                push=push,
-            )
-            runs, packets = execution.run(spec)
-    except NoClusterError:
-        raise
-    except ClusterError as error:
-        fail(f"{error.problem}; {kept_in(place)}\n  fix: {error.fix}")
+            command_line(),
+            called=f"--out {out}" if out else None,
+            trace=trace,
+            engine=engine,
+            until=until,
+            runners=runners,
+            push=push,
+        )
+        runs, packets = execution.run(spec)
     wall_s = time.perf_counter() - start
     done = Sweep(directory, called=str(place))
     holds, said = verdict(until, done) if until else (True, [])

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fullpipe import memory
-from fullpipe.batch import other_runners
-from fullpipe.batch.pool import ENGINES, Step, cores, drain, pooled
-from fullpipe.batch.spec import refuse_unsuited
-from fullpipe.errors import RunnerError, UnrepeatableError
+from fullpipe.batch.engine import HERE, drain
+from fullpipe.batch.execute import Failures, parts
+from fullpipe.errors import UnrepeatableError
 from fullpipe.programs import left
 from fullpipe.results import suited_interval
 from fullpipe.results.save import PROGRAMS
 from fullpipe.run import unjudged
-from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER
 
 if TYPE_CHECKING:
@@ -22,7 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe import _core
-    from fullpipe.batch.pool import Shard
+    from fullpipe.batch.engine import Engine, Shard, Step
+    from fullpipe.batch.execute import Part
     from fullpipe.batch.spec import SweepSpec
     from fullpipe.progress import Counter
     from fullpipe.runners import Runner
@@ -43,8 +42,7 @@ class Execution:
         command: The command or call, for the directory's `sweep.json`.
         called: The directory's name in errors.
         trace: The trace level of the first seed; None for a suitable interval if there are few points.
-        engine: One of :data:`fullpipe.batch.pool.ENGINES`.
-        threads: The number of runs at a time; None for one per core.
+        engine: Where the runs execute.
         until: A rule; repetitions are added, batch by batch, until it holds.
         runners: The runners.
         push: Called several times a second, after changes of the directory.
@@ -55,8 +53,7 @@ class Execution:
     command: str
     called: str | None = None
     trace: str | None = None
-    engine: str = "local"
-    threads: int | None = None
+    engine: Engine = HERE
     until: Until | None = None
     runners: Sequence[Runner] = (RUNNER,)
     push: Callable[[], object] = lambda: None
@@ -79,82 +76,48 @@ class Execution:
         from fullpipe.sweeps.series import FEW, record
         from fullpipe.sweeps.store import SweepStore
 
-        if self.engine not in ENGINES:
-            raise ValueError(f"no engine {self.engine!r}; the engines are {', '.join(ENGINES)}")
-        simulator = any(map(is_simulator, self.runners))
-        # Real-time runs begin last, when no other run can disturb them.
-        others = [
-            [each for each in self.runners if not is_simulator(each) and each.real_time is clock]
-            for clock in (False, True)
-        ]
-        if any(others) and self.engine != "local":
-            raise RunnerError(
-                f"--engine {self.engine} runs only the simulator\n  fix: omit --engine or --on"
-            )
+        executed = parts(spec, self.runners, self.engine)
         recorded = self.trace or ("auto" if spec.plan.points <= FEW else "off")
-        if simulator:
-            self._refuse(spec)
-        for some in others:
-            other_runners.refuse(spec, some, lambda scenario: _level(recorded, scenario))
+        for part in executed:
+            part.refuse(lambda scenario: _level(recorded, scenario))
+            if part.is_simulated and self.trace:
+                first = unjudged(next(spec.scenarios()), controllers=spec.controllers)
+                memory.refuse_too_large(first, self.trace)
         called, names = self.called or str(self.directory), [each.name for each in self.runners]
         store = SweepStore(self.directory, spec, self.command, called, names)
         runs = packets = 0
         with store.alone():
             for text in store.repaired:
                 self.counter.note(text)
-            if simulator:
-                runs, packets = self._simulate(store)
-                if recorded != "off":
-                    threads = self.threads or cores()
-                    record(spec, self.directory, recorded, threads, self.counter.recorded)
-            failures = other_runners.Failures(self.counter.note)
-            for some in others:
-                done, moved = self._run(store, some, recorded, failures) if some else (0, 0)
+            failures = Failures(self.counter.note)
+            for part in executed:
+                done, moved = self._run(store, part, recorded, failures)
                 runs, packets = runs + done, packets + moved
+                if part.is_simulated and recorded != "off":
+                    record(spec, self.directory, recorded, self.engine, self.counter.recorded)
         failures.refuse()
         return runs, packets
 
-    def _refuse(self, spec: SweepSpec) -> None:
-        refuse_unsuited(spec, self.threads or cores())
-        if self.trace:
-            first = unjudged(next(spec.scenarios()), controllers=spec.controllers)
-            memory.refuse_too_large(first, self.trace)
-
-    def _simulate(self, store: SweepStore) -> tuple[int, int]:
-        spec, missing = store.spec, store.missing()
-        if not missing:
+    def _run(
+        self, store: SweepStore, part: Part, recorded: str, failures: Failures
+    ) -> tuple[int, int]:
+        """Executes the missing runs of a part."""
+        spec = store.spec
+        missing = {runner.name: store.missing(runner.name) for runner in part.runners}
+        left = sum(end - first for ranges in missing.values() for first, end in ranges)
+        if not left:
             return 0, 0
-        self._begin(spec, spec.plan.runs, sum(end - first for first, end in missing), "running")
-        steps = pooled(spec, missing, SHARD_S, engine=self.engine, threads=self.threads)
+        self._begin(spec, spec.plan.runs * len(part.runners), left, part.doing)
+
+        def level(number: int, scenario: _core.Scenario) -> str:
+            return _level(recorded, scenario) if number < spec.plan.points else "off"
+
+        steps = part.steps(missing, SHARD_S, level=level, show=self._show, failures=failures)
         try:
             return drain(steps, self._show, lambda shard: self._add(store, shard))
         except UnrepeatableError:
             store.discard()
             raise
-
-    def _run(
-        self,
-        store: SweepStore,
-        runners: Sequence[Runner],
-        recorded: str,
-        failures: other_runners.Failures,
-    ) -> tuple[int, int]:
-        """Executes runs on runners other than the simulator, all real-time ones or none of them."""
-        spec = store.spec
-        missing = {runner.name: store.missing(runner.name) for runner in runners}
-        todo = other_runners.schedule(spec, missing, runners)
-        if not todo:
-            return 0, 0
-        names = ", ".join(each.name for each in runners)
-        self._begin(spec, spec.plan.runs * len(runners), len(todo), f"on {names}")
-
-        def level(number: int, scenario: _core.Scenario) -> str:
-            return _level(recorded, scenario) if number < spec.plan.points else "off"
-
-        steps = other_runners.steps(
-            spec, todo, level=level, threads=self.threads, show=self._show, failures=failures
-        )
-        return drain(steps, self._show, lambda shard: self._add(store, shard))
 
     def _begin(self, spec: SweepSpec, total: int, missing: int, what: str) -> None:
         about = f"{spec.plan.seeds[1]} repetitions" if self.until else what

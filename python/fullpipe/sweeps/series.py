@@ -6,7 +6,7 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fullpipe.batch.threads import on_threads
+from fullpipe.batch.execute import on_threads
 from fullpipe.results import disk, suited_interval, write_shard
 from fullpipe.results.sweep import series_files, series_folder, series_name
 from fullpipe.run import run, unjudged
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.batch.spec import SweepSpec
     from fullpipe.run import Run
     from fullpipe.runners import Progress
@@ -25,7 +26,7 @@ FEW = 12
 
 
 def record(
-    spec: SweepSpec, directory: Path, level: str, threads: int, tick: Callable[[], object]
+    spec: SweepSpec, directory: Path, level: str, engine: Engine, tick: Callable[[], object]
 ) -> None:
     """Records the missing traces; `level` is that of :func:`fullpipe.run`, or `auto`.
 
@@ -42,7 +43,7 @@ def record(
 
     there = series_files(directory, SIMULATOR)
     missing = [point for point in range(spec.plan.points) if f"{point}-{seed}" not in there]
-    with closing(on_threads([partial(one, point) for point in missing], threads)) as done:
+    with closing(on_threads([partial(one, point) for point in missing], engine.at_once)) as done:
         for _ in done:
             tick()
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe._core import _Rows
-    from fullpipe.batch.pool import Shard
+    from fullpipe.batch.engine import Shard
     from fullpipe.batch.spec import SweepSpec
 
 

@@ -107,6 +107,7 @@ class Study(Protocol):
         cases: Sequence[str],
         called: str | None,
         as_json: bool,
+        engine: Any,  # noqa: ANN401  (a layer above)
     ) -> bool:
         """Runs the study of a file; returns whether no claim was missed.
 
@@ -117,6 +118,7 @@ class Study(Protocol):
             cases: `fnmatch` patterns of cases to judge; empty for all.
             called: The directory's name in errors; None for its path.
             as_json: Whether to print only the records of the claims.
+            engine: Where the runs execute, a :class:`fullpipe.batch.engine.Engine`.
         """
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.reproduce.claims import Samples
     from fullpipe.reproduce.groups import Point
     from fullpipe.reproduce.pictures import Picture
@@ -61,7 +62,7 @@ def _near(run: Run) -> _Part:
     return _Part(begin, _NEAR_S, 0.0005, 1e3, f"time from {begin:g} s on, ms")
 
 
-def sorted_runs(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
+def sorted_runs(picture: Picture, samples: Samples, _runner: Runner, _engine: Engine) -> Figure:
     """Draws a line per point with the measured values of all runs, sorted."""
     figure = Figure(figsize=(9, 4.2), dpi=110, layout="constrained")
     panel = figure.subplots()
@@ -78,7 +79,7 @@ def sorted_runs(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
     return figure
 
 
-def rtt_histogram(picture: Picture, samples: Samples, runner: Runner) -> Figure:
+def rtt_histogram(picture: Picture, samples: Samples, runner: Runner, _engine: Engine) -> Figure:
     """Draws a histogram of the median run's RTTs on a logarithmic axis, with lines at quantiles."""
     figure = Figure(figsize=(9, 0.6 + 3.4 * len(picture.points)), dpi=110, layout="constrained")
     for panel, point in zip(
@@ -111,7 +112,7 @@ def rtt_histogram(picture: Picture, samples: Samples, runner: Runner) -> Figure:
     return figure
 
 
-def rate_rtt_state(picture: Picture, samples: Samples, runner: Runner) -> Figure:
+def rate_rtt_state(picture: Picture, samples: Samples, runner: Runner, _engine: Engine) -> Figure:
     """Draws rates, RTT, limits and state of each point's median run: two seconds, and 50 ms of them."""
     figure = Figure(figsize=(13, 0.9 + 5.2 * len(picture.points)), dpi=110, layout="constrained")
     heights = {"height_ratios": [4, 3, 1.1, 0.7] * len(picture.points)}

@@ -9,7 +9,9 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from fullpipe.batch.repeated import Repeated, repeat
+from fullpipe.batch.engine import HERE
+from fullpipe.batch.execute import repeat
+from fullpipe.batch.repeated import Repeated
 from fullpipe.reproduce.measures import MEASURES
 from fullpipe.reproduce.pictures.connection import rate_rtt_state, rtt_histogram, sorted_runs
 from fullpipe.reproduce.pictures.series import over_series
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.reproduce.claims import Samples
     from fullpipe.reproduce.groups import Point
     from fullpipe.reproduce.pictures import Picture
@@ -41,20 +44,25 @@ _LABEL = 16
 _CDF = np.linspace(0, 1, 401)
 
 
-def draw(picture: Picture, samples: Samples, runner: Runner = RUNNER) -> Figure:
+def draw(
+    picture: Picture, samples: Samples, runner: Runner = RUNNER, engine: Engine = HERE
+) -> Figure:
     """Draws a figure; repeats runs if it needs their traces.
 
     Args:
         picture: The figure.
         samples: The numbers of the runs, for a sweep.
         runner: Runner for the repeated runs.
+        engine: Where all runs of a group are repeated; single ones run in this process.
     """
-    figure = _DRAWINGS[picture.draw](picture, samples, runner)
+    figure = _DRAWINGS[picture.draw](picture, samples, runner, engine)
     figure.suptitle(picture.title, x=0.01, ha="left", weight="bold")
     return figure
 
 
-def _queue_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
+def _queue_over_time(
+    picture: Picture, _samples: Samples, runner: Runner, _engine: Engine
+) -> Figure:
     """Draws the bottleneck's queueing delay of seed 1 per point, with the first flow's ProbeBW_UP shaded."""
     runs = [_traced(point, runner) for point in picture.points]
     figure, panels = _panels(runs, 2.2, sharey=True)
@@ -71,7 +79,7 @@ def _queue_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Fig
     return figure
 
 
-def _queue_cdf(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
+def _queue_cdf(picture: Picture, _samples: Samples, runner: Runner, engine: Engine) -> Figure:
     """Draws distributions of the queueing delay over time: each run in a pale color, their mean in a dark one."""
     figure = Figure(figsize=(9, 4.6), dpi=110, layout="constrained")
     panel = figure.subplots()
@@ -83,7 +91,7 @@ def _queue_cdf(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
         for point in picture.points
     ]
     for point, color, runs in zip(
-        picture.points, _COLORS * 9, repeat(jobs, runner=runner), strict=False
+        picture.points, _COLORS * 9, repeat(jobs, runner=runner, engine=engine), strict=False
     ):
         for quantiles in runs:
             panel.plot(quantiles, _CDF, color=color, alpha=0.15, linewidth=0.7)
@@ -101,7 +109,9 @@ def _queue_cdf(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
     return figure
 
 
-def _rates_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
+def _rates_over_time(
+    picture: Picture, _samples: Samples, runner: Runner, _engine: Engine
+) -> Figure:
     """Draws the delivery rate of each flow with seed 1, a panel per point."""
     runs = [_traced(point, runner) for point in picture.points]
     figure, panels = _panels(runs, 2.4, sharey=False)
@@ -139,7 +149,7 @@ def _rates_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Fig
     return figure
 
 
-def _sweep(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
+def _sweep(picture: Picture, samples: Samples, _runner: Runner, _engine: Engine) -> Figure:
     """Draws a line per group over its sweep: the mean over the runs, with bars from minimum to maximum."""
     figure = Figure(figsize=(9, 4.2), dpi=110, layout="constrained")
     panel = figure.subplots()
@@ -174,7 +184,7 @@ def _sweep(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
     return figure
 
 
-_DRAWINGS: dict[str, Callable[[Picture, Samples, Runner], Figure]] = {
+_DRAWINGS: dict[str, Callable[[Picture, Samples, Runner, Engine], Figure]] = {
     "queue_over_time": _queue_over_time,
     "queue_cdf": _queue_cdf,
     "rates_over_time": _rates_over_time,

@@ -11,6 +11,7 @@ from fullpipe.results import plain_path
 from fullpipe.view import states
 
 if TYPE_CHECKING:
+    from fullpipe.batch.engine import Engine
     from fullpipe.reproduce.claims import Samples
     from fullpipe.reproduce.pictures import Picture
     from fullpipe.runners import Runner
@@ -30,7 +31,7 @@ _STATES = {
 }
 
 
-def over_series(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
+def over_series(picture: Picture, _samples: Samples, runner: Runner, _engine: Engine) -> Figure:
     """Draws RTT, data in flight and states of the first seconds: the source's, and ours with seed 1.
 
     States are drawn only if the source has them.

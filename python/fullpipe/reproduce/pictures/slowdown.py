@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.metrics import DecadeMetrics
     from fullpipe.reproduce.claims import Samples
     from fullpipe.reproduce.groups import Point
@@ -25,7 +26,7 @@ _STATISTICS = (("p50", "median"), ("mean", "mean"), ("p99", "99th percentile"))
 _FEWEST = 10
 
 
-def slowdown(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
+def slowdown(picture: Picture, samples: Samples, _runner: Runner, _engine: Engine) -> Figure:
     """Draws slowdown by decade, geometric mean of the runs: a row per label, panel per statistic, line per group."""
     labels = list(dict.fromkeys(point.label for point in picture.points))
     figure = Figure(figsize=(13, 0.9 + 3.1 * len(labels)), dpi=110, layout="constrained")

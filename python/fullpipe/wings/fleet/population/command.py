@@ -10,9 +10,9 @@ import polars as pl
 
 from fullpipe import terminal
 from fullpipe.batch import kept_in
-from fullpipe.batch.cluster import ClusterError, NoClusterError
+from fullpipe.batch.execute import telling
 from fullpipe.batch.spec import command_line
-from fullpipe.errors import fail, stoppable
+from fullpipe.errors import stoppable
 from fullpipe.progress import Counter
 from fullpipe.results import objects
 from fullpipe.wings.fleet import store as tables
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.wings.fleet.population.spec import PopulationSpec
 
 
-def simulate(
-    spec: PopulationSpec, out: str, *, engine: str, threads: int | None, as_json: bool
-) -> None:
+def simulate(spec: PopulationSpec, out: str, *, engine: Engine, as_json: bool) -> None:
     """Runs the missing paths, and prints a summary of all paths.
 
     Raises:
@@ -37,26 +36,21 @@ def simulate(
     """
     start = time.perf_counter()
     counter = Counter(of="paths")
-    try:
-        with (
-            stoppable(lambda: counter.at, kept_in(out)),
+    with (
+        telling(lambda: kept_in(out)),
+        stoppable(lambda: counter.at, kept_in(out)),
+        counter,
+        objects.writable(out) as (directory, push),
+    ):
+        done, packets = execute(
+            spec,
+            directory,
             counter,
-            objects.writable(out) as (directory, push),
-        ):
-            done, packets = execute(
-                spec,
-                directory,
-                counter,
-                command=command_line(),
-                called=f"--out {out}",
-                engine=engine,
-                threads=threads,
-                push=push,
-            )
-    except NoClusterError:
-        raise
-    except ClusterError as error:
-        fail(f"{error.problem}; {kept_in(out)}\n  fix: {error.fix}")
+            command=command_line(),
+            called=f"--out {out}",
+            engine=engine,
+            push=push,
+        )
     if as_json:
         print(json.dumps({"arms": summary(directory).sort("arm").to_dicts()}))
         return

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.batch.pool import drain, pooled
+from fullpipe.batch.engine import HERE, drain
+from fullpipe.batch.execute import simulated
 from fullpipe.wings.fleet.population.store import PopulationStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fullpipe.batch.pool import Step
+    from fullpipe.batch.engine import Engine, Step
     from fullpipe.progress import Counter
     from fullpipe.wings.fleet.population.spec import PopulationSpec
 
@@ -27,8 +28,7 @@ def execute(
     *,
     command: str,
     called: str | None = None,
-    engine: str = "local",
-    threads: int | None = None,
+    engine: Engine = HERE,
     push: Callable[[], object] = lambda: None,
 ) -> tuple[int, int]:
     """Runs the paths missing in a directory; returns the numbers of paths run and packets moved.
@@ -50,7 +50,7 @@ def execute(
         if missing:
             left = sum(end - first for first, end in missing)
             counter.begin(spec.paths, spec.paths - left, "paths")
-            steps = pooled(spec, missing, SHARD_S, engine=engine, threads=threads)
+            steps = simulated(spec, missing, SHARD_S, engine)
 
             def show(step: Step) -> None:
                 counter.show(step.runs, step.packets)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.batch.spec import build
+from fullpipe.batch.spec import Planned, build
 from fullpipe.origin import read
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ FORMAT = 2
 
 
 @dataclass(frozen=True)
-class PopulationSpec:
+class PopulationSpec(Planned):
     """The arguments of :meth:`fullpipe._core.PopulationPlan.make`, which can be sent to a process.
 
     Attributes:

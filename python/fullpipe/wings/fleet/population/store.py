@@ -28,7 +28,7 @@ from fullpipe.wings.fleet.records import COUNTED, SHARDS, SIMULATED
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fullpipe.batch.pool import Shard
+    from fullpipe.batch.engine import Shard
 
 _SHARD = re.compile(r"(\d+)-(\d+)")
 _ALL = "all"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe import terminal
 from fullpipe.batch.checkpoint import Checkpoint
+from fullpipe.batch.execute import one_cluster, telling
 from fullpipe.errors import stoppable
 from fullpipe.progress import Counter
 from fullpipe.results import disk, fresh_directory, objects
@@ -17,6 +18,8 @@ from fullpipe.wings.fleet.study import published, show, study
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from fullpipe.batch.engine import Engine
 
 
 FLEETS = "fleets"
@@ -30,6 +33,7 @@ def reproduce(
     cases: Sequence[str],
     called: str | None,
     as_json: bool,
+    engine: Engine,
 ) -> bool:
     """Simulates the study of a file; returns whether no claim was missed.
 
@@ -40,6 +44,7 @@ def reproduce(
         cases: `fnmatch` patterns of cases to judge; empty for all.
         called: The directory's name in errors; None for its path.
         as_json: Whether to print only the records of the claims.
+        engine: Where the runs execute.
 
     Raises:
         PublishedError: When the file is invalid.
@@ -52,12 +57,14 @@ def reproduce(
     counter = Counter(of="paths")
     so_far = Checkpoint(target, about, called or str(target))
     with (
+        telling(lambda: so_far.kept),
         stoppable(lambda: counter.at, lambda: so_far.kept),
         so_far,
         fresh_directory(target, called=called) as aside,
         counter,
+        one_cluster(engine),
     ):
-        done = study.run(asked, so_far.folder(FLEETS), counter)
+        done = study.run(asked, so_far.folder(FLEETS), counter, engine=engine)
         so_far.move(FLEETS, aside / FLEETS)
         disk.copy(file, aside / "published.toml")
         write_table(aside, show.markdown(asked, done), records(done.claims))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fullpipe.batch.engine import HERE
 from fullpipe.verdicts.estimate import Estimate
 from fullpipe.verdicts.judged import Judged, Verdict, held
 from fullpipe.wings.fleet.population.execute import execute
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.progress import Counter
     from fullpipe.wings.fleet.study.measures import Arm, Values
     from fullpipe.wings.fleet.study.published import ArmClaim, FleetStudy
@@ -71,7 +73,11 @@ def specs(study: FleetStudy, paths: int | None = None) -> dict[str, PopulationSp
 
 
 def run(
-    study: FleetStudy, directory: Path, counter: Counter, paths: int | None = None
+    study: FleetStudy,
+    directory: Path,
+    counter: Counter,
+    paths: int | None = None,
+    engine: Engine = HERE,
 ) -> FleetOutcome:
     """Simulates all populations into folders of a directory, and judges the claims.
 
@@ -84,7 +90,7 @@ def run(
     fewer = min(paths or study.paths, study.fewer)
     for name, spec in specs(study, paths).items():
         folder = directory / (name or study.preset)
-        execute(spec, folder, counter, command=f"fullpipe reproduce {study.name}")
+        execute(spec, folder, counter, command=f"fullpipe reproduce {study.name}", engine=engine)
         connections = arms(folder, study.least_bytes)
         judged[name] = _all(study, connections)
         found = connections if not name else found

@@ -3,13 +3,17 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     AS_JSON,
+    ENGINE,
     FIRST_SEED,
     MORE_SETTINGS,
     PLUGIN,
     RECIPE,
+    THREADS,
+    Place,
     algorithms_of,
     load_plugins,
     load_recipes,
@@ -31,7 +35,6 @@ _MOST_REPEATS = 10_000
 
 @shares(
     ("the test has its load; that of the test `program` is COMMAND", ["--programs"]),
-    ("not yet", ["--threads", "--engine"]),
 )
 @path_options(where="down, and up unless --profile has an uplink")
 def command(
@@ -109,6 +112,8 @@ def command(
             help="New directory or s3://BUCKET/PREFIX for the results, and the first run with its trace.",
         ),
     ] = None,
+    engine: Annotated[Place, ENGINE] = Place.LOCAL,
+    threads: Annotated[int | None, THREADS] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
     recipe: Annotated[list[Path] | None, RECIPE] = None,
     as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
@@ -148,6 +153,8 @@ def command(
                 "--seed": seed,
                 "--repeat": repeat > 1,
                 "--on": on != "sim",
+                "--engine": engine is not Place.LOCAL,
+                "--threads": threads,
                 "--plugin": plugin,
                 "--recipe": recipe,
             }
@@ -195,6 +202,7 @@ def command(
             cc=load[0],
             out=out,
             as_json=as_json,
+            engine=Engine(engine.value, threads),
         )
 
 

@@ -3,8 +3,17 @@
 from pathlib import Path
 from typing import Annotated
 
+from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Option
-from fullpipe.commands.options import named_file, new_directory, repeat_option, seed_option
+from fullpipe.commands.options import (
+    ENGINE,
+    THREADS,
+    Place,
+    named_file,
+    new_directory,
+    repeat_option,
+    seed_option,
+)
 from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import runner as one_runner
@@ -15,11 +24,7 @@ from fullpipe.runners import runner as one_runner
         "a cell is the one whose results of Linux are recorded",
         [PATH, "--duration", "--set", "--cc", "--plugin", "--recipe", "--programs"],
     ),
-    (
-        "its results are one file, and drawn scenarios need this machine's Linux",
-        [STORE, "--engine"],
-    ),
-    ("not yet", ["--threads"]),
+    ("its results are one file, and drawn scenarios need this machine's Linux", [STORE]),
 )
 def command(
     cell: Annotated[
@@ -96,6 +101,8 @@ def command(
             "scenarios and results as they come. The same command resumes there.",
         ),
     ] = None,
+    engine: Annotated[Place, ENGINE] = Place.LOCAL,
+    threads: Annotated[int | None, THREADS] = None,
     as_json: Annotated[
         bool, Option("--json", help="Print the numbers as a JSON list, and nothing else.")
     ] = False,
@@ -116,13 +123,14 @@ def command(
     from fullpipe.verdicts.reader import PublishedError
     from fullpipe.wings.real.validate.command import validate
 
+    where = Engine(engine.value, threads)
     if random is None:
         _refuse({"--seed": seed, "--hours": hours, "--acks": acks}, "needs --random")
     else:
         _refuse(
             {"--cell": cell, "--record": record or None, "--traces": traces}, "is for the cells"
         )
-        _random(random, seed, hours, acks, seeds, on, out, as_json)
+        _random(random, seed, hours, acks, seeds, on, out, where, as_json)
         return
     try:
         with user_errors():
@@ -134,6 +142,7 @@ def command(
                 traces=traces,
                 out=out,
                 as_json=as_json,
+                engine=where,
             )
     except PublishedError as error:
         fail(error)
@@ -149,6 +158,7 @@ def _random(
     seeds: int | None,
     on: str,
     out: Path | None,
+    engine: Engine,
     as_json: bool,
 ) -> None:
     """Compares drawn scenarios; exit code 1 if fewer than 95 % are within tolerance."""
@@ -169,6 +179,7 @@ def _random(
             seeds=10 if seeds is None else seeds,
             out=out,
             as_json=as_json,
+            engine=engine,
         )
     if not enough:
         raise SystemExit(1)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import time
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fullpipe import terminal
 from fullpipe._core import ScenarioError
-from fullpipe.batch.repeated import Repeated, Setup, repeat
+from fullpipe.batch.engine import HERE
+from fullpipe.batch.execute import NOTHING, refuse_engine, repeat, telling
+from fullpipe.batch.repeated import Repeated, Setup
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import Bar, Counter, Intervals
 from fullpipe.results import disk, objects, save_run
@@ -24,13 +27,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.runners import Runner
     from fullpipe.wings.real.loadtest.measure import Numbers
     from fullpipe.wings.real.loadtest.plan import Plan
 
 
 def test(
-    plan: Plan, runner: Runner, seeds: Sequence[int], *, cc: str, out: str | None, as_json: bool
+    plan: Plan,
+    runner: Runner,
+    seeds: Sequence[int],
+    *,
+    cc: str,
+    out: str | None,
+    as_json: bool,
+    engine: Engine = HERE,
 ) -> None:
     """Runs a test and prints its results.
 
@@ -41,16 +52,18 @@ def test(
         cc: The algorithm of the load.
         out: A new directory, or the URL of an object store, for the results.
         as_json: Whether to print one JSON object instead of tables.
+        engine: Where the runs of the other seeds execute; that of the first one is kept, and executes here.
 
     Raises:
         ScenarioError: When the runner refuses the scenario.
         OSError: When the directory can't be written.
     """
     start = time.perf_counter()
+    refuse_engine(engine, [runner])
     _refuse(plan, runner)
     with objects.fresh(out) if out else nullcontext() as aside:
         first, numbers = _first(plan, runner, aside, as_json=as_json)
-        each = [numbers, *_others(plan, runner, seeds[1:])]
+        each = [numbers, *_others(plan, runner, seeds[1:], engine)]
         outcome = Outcome(plan, runner.name, cc, seeds, each)
         if aside:
             disk.write(aside / TEST, json.dumps(about(outcome), indent=1) + "\n")
@@ -93,13 +106,13 @@ def _first(
     return run.metrics["warnings"], measure(plan, run)
 
 
-def _others(plan: Plan, runner: Runner, seeds: Sequence[int]) -> Sequence[Numbers]:
-    """Runs the other seeds: simulations on all cores, others one after the other."""
+def _others(plan: Plan, runner: Runner, seeds: Sequence[int], engine: Engine) -> Sequence[Numbers]:
+    """Runs the other seeds."""
     if not seeds:
         return ()
     counter = Counter()
     setup = Setup(plan.text, plan.test.name, tuple(plan.settings))
-    job = Repeated(setup, seeds, plan.trace, lambda run: measure(plan, run))
+    job = Repeated(setup, seeds, plan.trace, partial(measure, plan))
     done = 0
 
     def tick() -> None:
@@ -107,9 +120,9 @@ def _others(plan: Plan, runner: Runner, seeds: Sequence[int]) -> Sequence[Number
         done += 1
         counter.show(done, 0)
 
-    with stoppable(lambda: counter.at), counter:
+    with telling(lambda: NOTHING), stoppable(lambda: counter.at), counter:
         counter.begin(len(seeds), 0)
-        return repeat([job], tick, runner)[0]
+        return repeat([job], tick, runner, engine=engine)[0]
 
 
 def _print(outcome: Outcome, warnings: Sequence[str], out: str | None, wall_s: float) -> None:

@@ -13,9 +13,9 @@ from rich.text import Text
 
 from fullpipe import terminal
 from fullpipe._core import ScenarioError
-from fullpipe.batch.pool import cores
-from fullpipe.batch.repeated import Repeated, repeat
-from fullpipe.batch.threads import on_threads
+from fullpipe.batch.engine import HERE
+from fullpipe.batch.execute import NOTHING, on_threads, one_cluster, refuse_engine, repeat, telling
+from fullpipe.batch.repeated import Repeated
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.results import disk, fresh_file
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.run import Run
     from fullpipe.runners import Progress, Runner
     from fullpipe.wings.real.validate.cells import Cell, Cells
@@ -52,6 +53,7 @@ def validate(
     traces: Path | None,
     out: Path | None,
     as_json: bool,
+    engine: Engine = HERE,
 ) -> bool:
     """Compares the simulator, or another runner, with the recorded kernel, and prints the result.
 
@@ -66,6 +68,7 @@ def validate(
             shows both.
         out: New file for the whole table with intervals, as Markdown.
         as_json: Whether to print only the list of :class:`fullpipe.verdicts.judged.Record`.
+        engine: Where the runs execute.
 
     Returns:
         Whether enough of the cells are met.
@@ -76,6 +79,11 @@ def validate(
         RunnerError: When the kernel is needed for recording or traces and is not available.
         ScenarioError: When the runner supports none of the cells.
     """
+    refuse_engine(engine, [runner])
+    if record or traces is not None:
+        from fullpipe.wings.real.runners import uml
+
+        refuse_engine(engine, [uml.RUNNER], "--record" if record else "--traces")
     known = read_cells.load()
     chosen = read_cells.only(known.cells, patterns)
     if runner.real_time and not patterns:
@@ -86,13 +94,13 @@ def validate(
     pages: list[Path] = []
     with nullcontext() if out is None else fresh_file(out, f"--out {out}") as page:
         if record:
-            record_anew(known, chosen)
+            record_anew(known, chosen, engine)
         if traces is not None:
             refused = _refused(chosen, runner)
             pages = save_traces(
                 [cell for cell in chosen if cell.name not in refused], runner, traces
             )
-        outcomes = outcomes_of(known, chosen, seeds, runner)
+        outcomes = outcomes_of(known, chosen, seeds, runner, engine)
         if page is not None:
             disk.write(page, "\n".join(_page(outcomes, both)))
     with printing():
@@ -150,8 +158,16 @@ class _RunNumbers(NamedTuple):
     host: dict[str, str]
 
 
+def _reduced(run: Run) -> _RunNumbers:
+    return _RunNumbers(recorded.numbers(run.metrics), run.metrics["warnings"], run.metrics["host"])
+
+
 def outcomes_of(
-    known: Cells, chosen: Sequence[Cell], seeds: int, runner: Runner = SIMULATOR
+    known: Cells,
+    chosen: Sequence[Cell],
+    seeds: int,
+    runner: Runner = SIMULATOR,
+    engine: Engine = HERE,
 ) -> list[CellOutcome]:
     """Runs cells on a runner, and compares the results with the kernel's.
 
@@ -168,19 +184,19 @@ def outcomes_of(
     bar = counting()
     running = bar.add_task(doing, total=None)
 
-    def reduced(run: Run) -> _RunNumbers:
-        return _RunNumbers(
-            recorded.numbers(run.metrics), run.metrics["warnings"], run.metrics["host"]
-        )
-
     def runs(cell: Cell) -> int:
         return seeds if runner.real_time or cell.setup.scenario(1).is_random else 1
 
     run = [cell for cell in chosen if cell.name not in refused]
-    jobs = [Repeated(cell.setup, range(1, runs(cell) + 1), "off", reduced) for cell in run]
-    with stoppable(lambda: f"while {doing}"), bar:
+    jobs = [Repeated(cell.setup, range(1, runs(cell) + 1), "off", _reduced) for cell in run]
+    with (
+        telling(lambda: NOTHING),
+        stoppable(lambda: f"while {doing}"),
+        bar,
+        one_cluster(engine),
+    ):
         bar.update(running, total=sum(len(job.seeds) for job in jobs))
-        done = repeat(jobs, lambda: bar.advance(running), runner)
+        done = repeat(jobs, lambda: bar.advance(running), runner, engine=engine)
     ours = {cell.name: each for cell, each in zip(run, done, strict=True)}
 
     def outcome(cell: Cell) -> CellOutcome:
@@ -211,7 +227,7 @@ def _refused(chosen: Sequence[Cell], runner: Runner) -> dict[str, ScenarioError]
     return refused
 
 
-def record_anew(known: Cells, chosen: Sequence[Cell]) -> None:
+def record_anew(known: Cells, chosen: Sequence[Cell], engine: Engine = HERE) -> None:
     """Runs cells on the kernel, and saves the numbers of each cell as soon as it has run.
 
     Raises:
@@ -237,7 +253,7 @@ def record_anew(known: Cells, chosen: Sequence[Cell]) -> None:
     with (
         stoppable(lambda: f"after {bar.tasks[0].completed:.0f} of {len(chosen)} cells"),
         bar,
-        closing(on_threads([partial(one, cell) for cell in chosen], cores())) as done,
+        closing(on_threads([partial(one, cell) for cell in chosen], engine.at_once)) as done,
     ):
         for _, (cell, repeats) in done:
             results = recorded.read()

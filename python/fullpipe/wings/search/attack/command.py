@@ -16,6 +16,8 @@ from fullpipe.algorithms.own import lines as lines_of
 from fullpipe.algorithms.own import options, own
 from fullpipe.algorithms.resolve import code, short_name
 from fullpipe.batch.checkpoint import Checkpoint
+from fullpipe.batch.engine import HERE
+from fullpipe.batch.execute import one_cluster, telling
 from fullpipe.batch.spec import build
 from fullpipe.errors import UserError, printing, stoppable
 from fullpipe.progress import Counter
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fullpipe.algorithms.own import Own
+    from fullpipe.batch.engine import Engine
     from fullpipe.wings.search.attack.goals import Goal
     from fullpipe.wings.search.attack.worst import Worst
 
@@ -56,7 +59,7 @@ class Asked:
         count: The number of scenarios to choose.
         seed: The seed of the search.
         out: The new directory, or the URL of an object store; None for the usual one.
-        threads: The number of runs at a time; None for one per core.
+        engine: Where the runs execute.
         as_json: Print only the table, as a JSON list.
     """
 
@@ -69,7 +72,7 @@ class Asked:
     count: int = 5
     seed: int = 1
     out: str | None = None
-    threads: int | None = None
+    engine: Engine = HERE
     as_json: bool = False
 
 
@@ -94,8 +97,10 @@ def attack(algorithm: str, params: Mapping[str, object], asked: Asked) -> None:
         with (
             fresh_directory(directory, called) as aside,
             kept,
+            telling(lambda: kept.kept),
             stoppable(lambda: counter.at, lambda: kept.kept),
             counter,
+            one_cluster(asked.engine),
         ):
             progress = _Progress(plan, counter)
             found = search(plan, kept, progress.show)
@@ -137,7 +142,7 @@ def _plan(algorithm: str, params: Mapping[str, object], asked: Asked) -> Plan:
         asked.seed,
         asked.at_random,
         asked.without,
-        asked.threads,
+        asked.engine,
     )
     _refuse_wrong(plan)
     return plan

@@ -8,7 +8,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fullpipe.batch.pool import unrepeatable
+from fullpipe.batch.engine import HERE, Engine
+from fullpipe.batch.execute import unrepeatable
 from fullpipe.errors import UnrepeatableError
 from fullpipe.wings.search.attack.goals import LAST_S
 from fullpipe.wings.search.attack.optimize import PART, Evolution, Faces, Random
@@ -36,7 +37,7 @@ class Plan:
         seed: The seed of the proposals.
         at_random: Whether to propose at random, without learning.
         without: Parts of the space to leave out.
-        threads: The number of runs at a time; None for one per core.
+        engine: Where the runs execute.
     """
 
     tested: Target
@@ -46,7 +47,7 @@ class Plan:
     seed: int = 1
     at_random: bool = False
     without: Sequence[str] = ()
-    threads: int | None = None
+    engine: Engine = HERE
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,8 @@ def search(
         record = kept.get((number,)) if kept else None
         if record is None:
             scenarios = [tables(each, plan.goal) for each in batch]
-            values = measure(plan.tested, plan.goal, scenarios, plan.threads)
+            values, elsewhere_s = measure(plan.tested, plan.goal, scenarios, plan.engine)
+            found.cpu_s += elsewhere_s
             there = zip(scenarios, values, strict=True)
             first = first or next((each for each in there if each[1].own is not None), None)
         else:
@@ -123,7 +125,7 @@ def search(
         _add(found, batch, values, scores)
         show(found)
     if first and plan.tested.is_own:
-        [again] = measure(plan.tested, plan.goal, first[:1], 1)
+        [again], _ = measure(plan.tested, plan.goal, first[:1], Engine(plan.engine.name, 1))
         if again != first[1]:
             if kept:
                 kept.discard()

@@ -1,18 +1,20 @@
-"""Measures scenarios for a goal, on threads."""
+"""Measures scenarios for a goal."""
 
 from __future__ import annotations
 
 import copy
+import time
 from contextlib import closing
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe import _core
 from fullpipe.algorithms.resolve import described, kind_of
 from fullpipe.batch.cells import HERE
-from fullpipe.batch.pool import cores
-from fullpipe.batch.threads import on_threads
+from fullpipe.batch.engine import HERE as LOCAL
+from fullpipe.batch.engine import RAY
+from fullpipe.batch.execute import Source, results
 from fullpipe.memory import refuse_too_large
 from fullpipe.run import Run
 from fullpipe.stats import harm
@@ -22,10 +24,13 @@ from fullpipe.wings.search.attack.goals import CALM_S, Measurement
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.runners import Progress
     from fullpipe.wings.search.attack.goals import Goal
 
 Tables = dict[str, Any]
+_NAME = "<attack>"
+"""The name of a scenario in errors."""
 
 
 @dataclass(frozen=True)
@@ -108,18 +113,30 @@ def of_own_kind(tables: Tables) -> Tables:
     return filled(tables, kind)
 
 
-def run(tables: Tables, classes: Any, trace: str, progress: Progress | None = None) -> Run:  # noqa: ANN401
-    """Runs a scenario.
+def run(
+    tables: Tables,
+    classes: Any,  # noqa: ANN401
+    trace: str,
+    progress: Progress | None = None,
+    file: str = _NAME,
+) -> Run:
+    """Runs a scenario; its files are named relative to `file`.
 
     Raises:
         ScenarioError: When it is refused.
     """
-    scenario = _core.Scenario.parse(document(tables), "<attack>", [], controllers=classes)
+    scenario = _core.Scenario.parse(document(tables), file, [], controllers=classes)
     refuse_too_large(scenario, trace)
     return Run(scenario, _core.run(scenario, trace, progress))
 
 
-def measured(tested: Target, goal: Goal, tables: Tables, progress: Progress | None = None) -> Value:
+def measured(
+    tested: Target,
+    goal: Goal,
+    tables: Tables,
+    progress: Progress | None = None,
+    file: str = _NAME,
+) -> Value:
     """Returns the value of a scenario; one that is refused has none.
 
     Args:
@@ -127,10 +144,11 @@ def measured(tested: Target, goal: Goal, tables: Tables, progress: Progress | No
         goal: The goal.
         tables: The scenario, with :data:`fullpipe.batch.cells.HERE` as the algorithm.
         progress: Ends the run by an exception.
+        file: The name of the scenario in errors, relative to which it names files.
     """
 
     def value(of: Tables) -> float | None:
-        made = run(of, tested.classes, goal.trace, progress)
+        made = run(of, tested.classes, goal.trace, progress, file)
         return goal.value(Measurement(made, tables))
 
     try:
@@ -158,17 +176,58 @@ def _harm(value: float, own_kind: float | None) -> float | None:
     return None if own_kind is None else harm(value, own_kind)
 
 
+class Measured(NamedTuple):
+    """The values of scenarios.
+
+    Attributes:
+        values: The values.
+        elsewhere_s: The CPU time of their runs outside of this process, in seconds.
+    """
+
+    values: list[Value]
+    elsewhere_s: float
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A scenario to measure, as a job."""
+
+    tested: Target
+    goal: Goal
+    tables: Tables
+    file: str = _NAME
+
+    @property
+    def source(self) -> Source:
+        """The scenario with the attacked algorithm; a setting names the other one."""
+        tested = self.tested
+        other = (("flow.0.cc", tested.than),) if tested.than else ()
+        return Source(document(filled(self.tables, tested.cc, tested.params)), self.file, other)
+
+    def moved(self, file: str) -> _Trial:
+        """Returns the same under another name, without imported classes."""
+        return replace(self, file=file, tested=replace(self.tested))
+
+    def __call__(self, progress: Progress | None) -> tuple[Value, float]:
+        """Returns the value, and the CPU time of this thread."""
+        begun = time.thread_time()
+        value = measured(self.tested, self.goal, self.tables, progress, self.file)
+        return value, time.thread_time() - begun
+
+
 def measure(
-    tested: Target, goal: Goal, scenarios: Sequence[Tables], threads: int | None = None
-) -> list[Value]:
-    """Returns the values of scenarios, which run on threads."""
-    jobs = [partial(_job, tested, goal, each) for each in scenarios]
+    tested: Target, goal: Goal, scenarios: Sequence[Tables], engine: Engine = LOCAL
+) -> Measured:
+    """Returns the values of scenarios.
+
+    Raises:
+        ClusterError: When the Ray cluster can't execute the runs.
+    """
+    jobs = [_Trial(tested, goal, each) for each in scenarios]
     found: list[Value] = [Value(None)] * len(jobs)
-    with closing(on_threads(jobs, threads or cores())) as done:
-        for number, value in done:
+    cpu_s = 0.0
+    with closing(results(jobs, engine)) as done:
+        for number, (value, took_s) in done:
             found[number] = value
-    return found
-
-
-def _job(tested: Target, goal: Goal, tables: Tables, progress: Progress) -> Value:
-    return measured(tested, goal, tables, progress)
+            cpu_s += took_s
+    return Measured(found, cpu_s if engine.name == RAY else 0.0)

@@ -120,7 +120,7 @@ def _pruned(plan: Plan, tried: Tried) -> Candidate:
             at += 1
             continue
         less = Candidate(*candidate.face.without(at, candidate.point))
-        [value] = measure(plan.tested, plan.goal, [tables(less, plan.goal)], plan.threads)
+        [value], _ = measure(plan.tested, plan.goal, [tables(less, plan.goal)], plan.engine)
         if value.score <= limit:
             candidate = less
         else:
@@ -134,7 +134,7 @@ def _verified(plan: Plan, candidate: Candidate) -> Worst:
     for key, value in _jitter(plan, made):
         made[key] = value
     seeds = [{"seed": seed, **made} for seed in range(1, SEEDS + 1)]
-    values = measure(plan.tested, plan.goal, seeds, plan.threads)
+    values, _ = measure(plan.tested, plan.goal, seeds, plan.engine)
     return Worst(candidate.face.parts, made, values)
 
 

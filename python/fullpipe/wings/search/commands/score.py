@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
+from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Argument, Option, wrong
-from fullpipe.commands.options import THREADS, seconds, setting
+from fullpipe.commands.options import ENGINE, THREADS, Place, seconds, setting
 from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.toml import value_of
@@ -21,7 +22,7 @@ from fullpipe.toml import value_of
     ),
     (
         "a candidate runs in simulated time, in a process of its own without others",
-        ["--recipe", "--programs", "--on", "--engine"],
+        ["--recipe", "--programs", "--on"],
     ),
     ("it prints one table; finished cells are in `--cache`", ["--out", STORE]),
 )
@@ -95,7 +96,8 @@ def command(
             help="Directory for the values of finished cells (default: the user's cache).",
         ),
     ] = None,
-    threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,
+    engine: Annotated[Place, ENGINE] = Place.LOCAL,
+    threads: Annotated[int | None, THREADS] = None,
     as_json: Annotated[
         bool, Option("--json", help="Print the result as one JSON object, and nothing else.")
     ] = False,
@@ -138,7 +140,7 @@ def command(
             holdout=not no_holdout,
             reveal=reveal,
             contained=not uncontained,
-            threads=threads,
+            engine=Engine(engine.value, threads),
             folder=cache,
             as_json=as_json,
         )

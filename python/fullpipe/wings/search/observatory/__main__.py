@@ -6,10 +6,12 @@ from pathlib import PurePath
 from typing import Annotated
 
 from fullpipe.batch import kept_in
+from fullpipe.batch.engine import Engine
+from fullpipe.batch.execute import one_cluster, telling
 from fullpipe.batch.store import alone
 from fullpipe.commands.declare import Argument, Option, command_of
 from fullpipe.commands.listing import SETTINGS, exited
-from fullpipe.commands.options import THREADS, new_place, repeat_option
+from fullpipe.commands.options import ENGINE, THREADS, Place, new_place, repeat_option
 from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import (
     ending,
@@ -33,7 +35,6 @@ from fullpipe.wings.search.observatory import measure, plan, site
     ),
     ("it is compared with an earlier one seed by seed", ["--seed"]),
     ("its results are a site, and values-….parquet", ["--json"]),
-    ("not yet", ["--engine"]),
 )
 def observatory(
     out: Annotated[
@@ -60,7 +61,8 @@ def observatory(
             "(default: 30; 3 with --small)."
         ),
     ] = None,
-    threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,
+    engine: Annotated[Place, ENGINE] = Place.LOCAL,
+    threads: Annotated[int | None, THREADS] = None,
     against: Annotated[
         str | None,
         Option(
@@ -81,17 +83,19 @@ def observatory(
     families = [each for each in every if each.name in names]
     algorithms = _chosen("--cc", cc, plan.algorithms())
     seeds = repeat or (plan.SMALL_SEEDS if small else plan.SEEDS)
+    where = Engine(engine.value, threads)
     counter, start = Counter(), time.perf_counter()
     with user_errors():
         earlier = _earlier(against) if against else None
         with (
+            telling(lambda: kept_in(out)),
             stoppable(lambda: counter.at, kept_in(out)),
             objects.writable(out) as (directory, push),
             parents(directory.resolve()),
         ):
             disk.make_folder(directory)
             with alone(directory):
-                with counter:
+                with counter, one_cluster(where):
                     values = measure.measured(
                         families,
                         algorithms,
@@ -99,7 +103,7 @@ def observatory(
                         directory,
                         counter,
                         "make observatory",
-                        threads,
+                        where,
                         push,
                     )
                 site.write(families, algorithms, values, directory / "site", earlier)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from fullpipe.batch.engine import HERE
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.results import disk, write_shard
 from fullpipe.results.kept import shards
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.progress import Counter
     from fullpipe.wings.search.observatory.plan import Family
 
@@ -37,7 +39,7 @@ def measured(
     out: Path,
     counter: Counter,
     command: str,
-    threads: int | None = None,
+    engine: Engine = HERE,
     push: Callable[[], object] = lambda: None,
 ) -> pl.DataFrame:
     """Executes the missing runs of all families, and writes :data:`VALUES`.
@@ -60,7 +62,7 @@ def measured(
             repeat=seeds,
             seed=FIRST_SEED,
         )
-        Execution(place, counter, command, trace="off", threads=threads, push=push).run(spec)
+        Execution(place, counter, command, trace="off", engine=engine, push=push).run(spec)
         found.append(_values(family, algorithms, Sweep(place).frame()))
     values = pl.concat(found)
     new = write_shard(values, out, VALUES)

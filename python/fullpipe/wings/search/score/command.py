@@ -13,6 +13,8 @@ import numpy as np
 
 from fullpipe import terminal
 from fullpipe.batch import kept_in
+from fullpipe.batch.engine import HERE, LOCAL
+from fullpipe.batch.execute import one_cluster, telling
 from fullpipe.errors import UserError, printing, stoppable
 from fullpipe.progress import Counter
 from fullpipe.results import disk
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.stats.strata import Strata
     from fullpipe.wings.search.score.suite import Cell, Suite
 
@@ -43,7 +46,7 @@ class Asked:
         holdout: Whether the winner runs on the hold-out.
         reveal: Whether the hold-out is printed, and renewed.
         contained: Whether the processes of candidates are contained.
-        threads: The number of runs at a time; None for one per core.
+        engine: Where the runs execute; those of code in this process alone.
         folder: The folder of kept values; None for the user's cache.
         as_json: Print only JSON.
     """
@@ -54,7 +57,7 @@ class Asked:
     holdout: bool = True
     reveal: bool = False
     contained: bool = True
-    threads: int | None = None
+    engine: Engine = HERE
     folder: Path | None = None
     as_json: bool = False
 
@@ -170,6 +173,12 @@ def measured(candidates: Sequence[Candidate], asked: Asked) -> Result:
     start = time.perf_counter()
     suite = suite_of(asked.suite)
     cells = suite.cells()
+    code = [each.name for each in candidates if each.is_code]
+    if code and asked.engine.name != LOCAL:
+        raise UserError(
+            f"--engine {asked.engine.name}: {code[0]} is code, whose processes are contained on this machine alone\n"
+            "  fix: omit --engine, or leave the code out"
+        )
     if (
         asked.contained
         and any(each.is_code for each in candidates)
@@ -182,14 +191,16 @@ def measured(candidates: Sequence[Candidate], asked: Asked) -> Result:
     folder = asked.folder or _usual()
     counter = Counter(notes=not asked.as_json)
     with ExitStack() as inside:
+        inside.enter_context(telling(lambda: kept_in(folder)))
         inside.enter_context(stoppable(lambda: counter.at, kept_in(folder)))
         inside.enter_context(counter)
+        inside.enter_context(one_cluster(asked.engine))
         kept = inside.enter_context(Kept(file_of(folder, suite)))
         measure = inside.enter_context(
             Measure(
                 suite,
                 budget_s=asked.budget_s,
-                threads=asked.threads,
+                engine=asked.engine,
                 contained=asked.contained,
                 secrets=[folder, holdout.home()],
                 counter=counter,

@@ -1,15 +1,16 @@
-"""Executes cells with candidates on the threads of this process, and keeps their values as they come."""
+"""Executes cells with candidates, and keeps their values as they come."""
 
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fullpipe._core import ScenarioError
-from fullpipe.batch.pool import cores, stop
+from fullpipe.batch.engine import Engine, Step
+from fullpipe.batch.execute import simulated
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.wings.search.score import process
 from fullpipe.wings.search.score.points import name_of
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from fullpipe.wings.search.score.suite import Cell, Part, Suite
     from fullpipe.wings.search.score.values import Kept
 
-_LOOK_UP_S = 0.1
 _SHARD_S = 0.5
 _CELL_S = 120.0
 """Longest time of code without a finished cell: a hundred times that of a slow one in Python."""
@@ -69,13 +69,13 @@ class Measure:
         suite: Suite,
         *,
         budget_s: float | None,
-        threads: int | None,
+        engine: Engine,
         contained: bool,
         secrets: Sequence[Path],
         counter: Counter,
     ) -> None:
         self._suite, self._counter = suite, counter
-        self._threads = threads or cores()
+        self._engine = engine
         self._contained, self._secrets = contained, secrets
         self._end = None if budget_s is None else time.monotonic() + budget_s
         self._turn: _Turn | None = None
@@ -205,36 +205,36 @@ class Measure:
             seed=seeds[0],
         )
         try:
-            plan = spec.plan
+            spec.plan  # noqa: B018
         except ScenarioError as error:
             raise self._blamed(error, jobs) from None
         ranges = [
             (first := (cell.seed - seeds[0]) * len(jobs) + point, first + 1)
             for point, (_, cell) in enumerate(jobs)
         ]
-        running = plan.start(ranges, self._threads, _SHARD_S)
         self.begun |= {candidate.key for candidate, _ in jobs if candidate.is_code}
-        runs, last = 0, time.monotonic()
+        runs, last, step = 0, time.monotonic(), Step(0, 0)
         try:
-            while (shard := running.next(_LOOK_UP_S)) is not False:
-                if running.runs > runs:
-                    runs, last = running.runs, time.monotonic()
-                if shard:
-                    for point, values in _values(part, shard[2]):
-                        candidate, cell = jobs[point]
-                        kept.add(candidate.key, cell.key, values)
-                        done += 1
-                self._counter.show(done, self.packets + running.packets)
-                if self._end is not None and time.monotonic() > self._end:
-                    self.over = True
-                    break
-                if jobs[0][0].is_code:
-                    self._ask_for_haste(jobs[0][0], last)
+            # A candidate that is code is run again before (:meth:`_repeats`).
+            with closing(simulated(spec, ranges, _SHARD_S, self._engine, again=False)) as steps:
+                for step in steps:
+                    if step.runs > runs:
+                        runs, last = step.runs, time.monotonic()
+                    if step.shard:
+                        for point, values in _values(part, step.shard.rows):
+                            candidate, cell = jobs[point]
+                            kept.add(candidate.key, cell.key, values)
+                            done += 1
+                    self._counter.show(done, self.packets + step.packets)
+                    if self._end is not None and time.monotonic() > self._end:
+                        self.over = True
+                        break
+                    if jobs[0][0].is_code:
+                        self._ask_for_haste(jobs[0][0], last)
         except ScenarioError as error:
             raise self._blamed(error, jobs) from None
         finally:
-            self.runs, self.packets = self.runs + running.runs, self.packets + running.packets
-            stop(running)
+            self.runs, self.packets = self.runs + step.runs, self.packets + step.packets
         return done
 
     def _ask_for_haste(self, candidate: Candidate, last: float) -> None:

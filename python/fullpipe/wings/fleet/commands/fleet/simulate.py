@@ -2,8 +2,17 @@
 
 from typing import Annotated
 
+from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Option
-from fullpipe.commands.options import AS_JSON, ENGINE, Engine, new_place, seed_option, setting
+from fullpipe.commands.options import (
+    AS_JSON,
+    ENGINE,
+    THREADS,
+    Place,
+    new_place,
+    seed_option,
+    setting,
+)
 from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import fail, user_errors
 
@@ -58,14 +67,8 @@ def command(
         int,
         seed_option("Seed of everything random."),
     ] = 1,
-    engine: Annotated[
-        Engine,
-        Option(help=ENGINE),
-    ] = Engine.LOCAL,
-    threads: Annotated[
-        int | None,
-        Option(min=1, metavar="N", help="Number of paths at a time (default: one per core)."),
-    ] = None,
+    engine: Annotated[Place, ENGINE] = Place.LOCAL,
+    threads: Annotated[int | None, THREADS] = None,
     as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
 ) -> None:
     """Simulate downloads on many random paths.
@@ -94,7 +97,6 @@ def command(
         simulate(
             PopulationSpec(text, file, arms, paths, seed, changes),
             out,
-            engine=engine.value,
-            threads=threads,
+            engine=Engine(engine.value, threads),
             as_json=as_json,
         )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from fullpipe._core import ScenarioError
 from fullpipe.batch import kept_in
-from fullpipe.batch.pool import cores
-from fullpipe.batch.threads import on_threads
+from fullpipe.batch.engine import HERE
+from fullpipe.batch.execute import on_threads, refuse_engine
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.results import disk
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from fullpipe.batch.engine import Engine
     from fullpipe.runners import Progress
     from fullpipe.wings.real.validate.drawn.acks import AckComparison
     from fullpipe.wings.real.validate.drawn.draw import Impossible
@@ -81,7 +82,15 @@ class Outcome:
 
 
 def validate_random(
-    number: int, *, seed: int, hours: float, acks: int | None, seeds: int, out: Path, as_json: bool
+    number: int,
+    *,
+    seed: int,
+    hours: float,
+    acks: int | None,
+    seeds: int,
+    out: Path,
+    as_json: bool,
+    engine: Engine = HERE,
 ) -> bool:
     """Draws scenarios, runs them on both sides, prints the differences, and writes them as a page.
 
@@ -93,6 +102,7 @@ def validate_random(
         seeds: Number of the simulator's runs of a scenario that chance decides.
         out: Directory for scenarios, the kernel's results and the page. The same command resumes there.
         as_json: Whether to print only one JSON object.
+        engine: The number of scenarios at a time.
 
     Returns:
         Whether enough of the scenarios are within tolerance.
@@ -109,6 +119,7 @@ def validate_random(
         acks=max(number // 10, 1) if acks is None else acks,
         seeds=seeds,
         out=out,
+        engine=engine,
     )
     disk.put(out / PAGE, "\n".join(page(outcome)))
     with printing():
@@ -120,9 +131,17 @@ def validate_random(
 
 
 def outcome_of(
-    number: int, *, seed: int, hours: float, acks: int, seeds: int, out: Path
+    number: int,
+    *,
+    seed: int,
+    hours: float,
+    acks: int,
+    seeds: int,
+    out: Path,
+    engine: Engine = HERE,
 ) -> Outcome:
     """Draws scenarios, and runs them on both sides; arguments and errors are those of `validate_random`."""
+    refuse_engine(engine, [uml.RUNNER], "--random")
     runner("uml")
     if acks:
         uml.refuse_without_tracepoints()
@@ -145,7 +164,7 @@ def outcome_of(
             lambda: kept_in(out),
         ),
         bar,
-        closing(on_threads(jobs, cores())) as done,
+        closing(on_threads(jobs, engine.at_once)) as done,
     ):
         files = {each.name: store.file(each) for each in (*drawn, *singles)}
         for _, each in done:

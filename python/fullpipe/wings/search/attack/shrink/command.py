@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import terminal
 from fullpipe.algorithms.resolve import described
+from fullpipe.batch.engine import HERE
+from fullpipe.batch.execute import NOTHING, one_cluster, telling
 from fullpipe.errors import fail, printing, stoppable
 from fullpipe.origin import read
 from fullpipe.progress import Counter
@@ -24,6 +26,8 @@ from fullpipe.wings.search.attack.shrink.reduce import reduce
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from fullpipe.batch.engine import Engine
 
 _WIDTH = 118
 
@@ -41,6 +45,7 @@ class Asked:
         title: The first line of the result, a comment.
         out: The file for the result; None for standard output.
         as_json: Print one JSON object: the scenario, its conditions, and the numbers of lines and runs.
+        engine: Where the runs execute.
     """
 
     keep: Sequence[str]
@@ -51,6 +56,7 @@ class Asked:
     title: str | None = None
     out: Path | None = None
     as_json: bool = False
+    engine: Engine = HERE
 
 
 def shrink(scenario: str, asked: Asked) -> None:
@@ -72,20 +78,25 @@ def shrink(scenario: str, asked: Asked) -> None:
     tables.pop("seed", None)
     counter = Counter(of="runs")
     attacked = tables["flow"][0]["cc"] if tables.get("flow") else ""
-    holds = Holds(asked.seeds, attacked, asked.unlike, lambda runs: counter.show(runs, 0))
-    keep = tuple(asked.keep) or _missed(tables, own, holds, file)
-    subject = Subject(tables, keep)
-    classes = described([each.get("cc", "") for each in tables.get("flow", [])])
-    keep = tuple(expanded(keep, tables, classes)) if not asked.keep else keep
-    before = subject.lines
-    with stoppable(lambda: counter.at, "nothing kept"), counter:
-        counter.begin(0, 0, f"{before} lines")
-        _refuse_failing(subject, holds, asked, file)
+    holds = Holds(
+        asked.seeds, attacked, asked.unlike, lambda runs: counter.show(runs, 0), asked.engine
+    )
+    with telling(lambda: NOTHING), one_cluster(asked.engine):
+        keep = tuple(asked.keep) or _missed(tables, own, holds, file)
+        subject = Subject(tables, keep)
+        classes = described([each.get("cc", "") for each in tables.get("flow", [])])
+        keep = tuple(expanded(keep, tables, classes)) if not asked.keep else keep
+        before = subject.lines
+        with stoppable(lambda: counter.at, NOTHING), counter:
+            counter.begin(0, 0, f"{before} lines")
+            _refuse_failing(subject, holds, asked, file)
 
-        def told(now: Subject) -> None:
-            counter.begin(holds.runs, holds.runs, f"{now.lines} lines")
+            def told(now: Subject) -> None:
+                counter.begin(holds.runs, holds.runs, f"{now.lines} lines")
 
-        subject = reduce(subject, lambda each: holds(each.tables, each.keep), told, asked.least_s)
+            subject = reduce(
+                subject, lambda each: holds(each.tables, each.keep), told, asked.least_s
+            )
     made = written(subject, asked.title or _title(text), _about(subject, asked))
     if asked.out:
         disk.put(asked.out, made)

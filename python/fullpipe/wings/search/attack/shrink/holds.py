@@ -8,7 +8,8 @@ import polars as pl
 
 from fullpipe import _core
 from fullpipe.algorithms.resolve import described
-from fullpipe.batch.pool import cores, pooled
+from fullpipe.batch.engine import HERE, ClusterError
+from fullpipe.batch.execute import simulated
 from fullpipe.batch.spec import SweepSpec, refuse_unsuited
 from fullpipe.checks.judge import judged
 from fullpipe.errors import UserError
@@ -18,6 +19,8 @@ from fullpipe.wings.search.attack.shrink.conditions import expanded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from fullpipe.batch.engine import Engine
 
 _SHARD_S = 60.0
 
@@ -38,9 +41,10 @@ class Holds:
         attacked: str = "",
         unlike: str | None = None,
         tick: Callable[[int], object] = lambda _runs: None,
+        engine: Engine = HERE,
     ) -> None:
         self.runs = 0
-        self._seeds, self._tick = seeds, tick
+        self._seeds, self._tick, self._engine = seeds, tick, engine
         self._attacked, self._unlike = attacked, unlike
 
     def __call__(self, tables: Mapping[str, Any], keep: Sequence[str]) -> bool:
@@ -62,6 +66,8 @@ class Holds:
                 return False
             other = {**tables, "flow": flows}
             return len(self._missed(other, keep, stop=False)) == self._seeds
+        except ClusterError:
+            raise
         except (_core.ScenarioError, UserError):
             return False
 
@@ -85,7 +91,7 @@ class Holds:
         for first, end in ((0, 1), (1, spec.plan.runs)) if stop else ((0, spec.plan.runs),):
             if first >= end:
                 continue
-            steps = pooled(spec, [(first, end)], _SHARD_S, again=not stop)
+            steps = simulated(spec, [(first, end)], _SHARD_S, self._engine, again=not stop)
             frames.extend(table(each.shard.rows) for each in steps if each.shard)
             self.runs += end - first
             self._tick(self.runs)
@@ -111,5 +117,5 @@ class Holds:
                 raise
             # It sets its jitter to zero: all runs would be the same.
             spec = SweepSpec(text, "<scenario>", repeat=1, seed=1, points=[[]])
-        refuse_unsuited(spec, min(cores(), spec.plan.runs))
+        refuse_unsuited(spec, min(self._engine.at_once, spec.plan.runs))
         return spec

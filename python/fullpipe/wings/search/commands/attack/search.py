@@ -4,12 +4,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     ALGORITHM,
+    ENGINE,
     PARAMETER,
     PLUGIN,
     THREADS,
+    Place,
     algorithms_of,
     load_plugins,
     new_place,
@@ -33,8 +36,8 @@ _USUAL = Goal(GOALS[0].name)
     ),
     ("its argument is the algorithm", ["--cc"]),
     (
-        "it tries thousands of scenarios, in simulated time on this machine",
-        ["--recipe", "--programs", "--on", "--engine"],
+        "it tries thousands of scenarios, in simulated time",
+        ["--recipe", "--programs", "--on"],
     ),
     ("it tries each scenario once, and those that it keeps with five seeds", ["--repeat"]),
 )
@@ -99,7 +102,8 @@ def command(
             help="New directory or s3://BUCKET/PREFIX for the results (default: results/attack-…).",
         ),
     ] = None,
-    threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,
+    engine: Annotated[Place, ENGINE] = Place.LOCAL,
+    threads: Annotated[int | None, THREADS] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
     as_json: Annotated[
         bool, Option("--json", help="Print the table as a JSON list, and nothing else.")
@@ -138,7 +142,7 @@ def command(
             worst,
             seed,
             out,
-            threads,
+            Engine(engine.value, threads),
             as_json,
         )
         try:

@@ -4,11 +4,15 @@ from pathlib import Path
 from typing import Annotated
 
 from fullpipe.algorithms import resolve
+from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     AS_JSON,
     CC,
+    ENGINE,
     PLUGIN,
+    THREADS,
+    Place,
     algorithms_of,
     load_plugins,
     named_file,
@@ -25,8 +29,8 @@ from fullpipe.errors import fail, user_errors
 
 @shares(
     (
-        "it tries hundreds of scenarios, in simulated time on this machine",
-        ["--recipe", "--programs", "--on", "--threads", "--engine"],
+        "it tries hundreds of scenarios, in simulated time",
+        ["--recipe", "--programs", "--on"],
     ),
     ("the conditions hold with each of the seeds from 1 on", ["--seed"]),
     ("its result is one file", [STORE]),
@@ -81,6 +85,8 @@ def command(
         Path | None,
         Option(metavar="FILE", parser=named_file, help="File for the result (default: print it)."),
     ] = None,
+    engine: Annotated[Place, ENGINE] = Place.LOCAL,
+    threads: Annotated[int | None, THREADS] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
     as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
 ) -> None:
@@ -104,8 +110,8 @@ def command(
         settings = [*path, *(setting(text) for text in set_ or [])]
         settings += [] if cc is None else [("flow.0.cc", resolve.name_of(cc))]
         try:
-            shrink(
-                scenario, Asked(keep or (), other, settings, seeds, least_s, title, out, as_json)
-            )
+            where = Engine(engine.value, threads)
+            asked = Asked(keep or (), other, settings, seeds, least_s, title, out, as_json, where)
+            shrink(scenario, asked)
         except FileNotFoundError:
             fail(no_such_file(Path(scenario)))

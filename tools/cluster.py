@@ -114,9 +114,9 @@ def tasks(place: Path, ending: ExitStack, runs: int) -> None:
 
 def _loop(ray: Any, place: Path, runs: int) -> None:
     """The whole loop of the command, from the result of a task to its file, for several sizes of a shard."""
-    from fullpipe.batch.engine import Shard
-    from fullpipe.batch.spec import SweepSpec
-    from fullpipe.sweeps.store import SweepStore
+    from fullpipe.study.engine import Shard
+    from fullpipe.study.spec import SweepSpec
+    from fullpipe.study.sweeps.store import SweepStore
 
     text = (place / "short.toml").read_text()
     for size in (1, 10, 100, 1000, 10_000):

@@ -20,7 +20,7 @@ from pathlib import Path
 from PIL import Image
 
 from fullpipe import _core
-from fullpipe.evaluation.suite import suite
+from fullpipe.study.evaluation.suite import suite
 
 EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence"
 SIGNS = {"met": "✓", "not met": "✗", "to be argued": "?", "not evaluated": "–"}

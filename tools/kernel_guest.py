@@ -30,10 +30,10 @@ from initramfs import copy, packed
 from kernel_qemu import CACHE
 
 from fullpipe import _core
-from fullpipe.reproduce.measures import states
-from fullpipe.reproduce.published import load
-from fullpipe.reproduce.study import study
 from fullpipe.stats import interval
+from fullpipe.study.reproduce.measures import states
+from fullpipe.study.reproduce.published import load
+from fullpipe.study.reproduce.study import study
 from fullpipe.wings.bpf.program import ENDING, objects, program
 
 if TYPE_CHECKING:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fullpipe import _core, commands, explanations, runners
+from fullpipe import _core, commands, runners
+from fullpipe.about import explanations
 from fullpipe.algorithms.resolve import kinds
 from fullpipe.commands.listing import Group
 from fullpipe.commands.shared import SHARED, sharing
-from fullpipe.path_options import PATH_OPTIONS
+from fullpipe.scenario.path_options import PATH_OPTIONS
 from fullpipe.wings.search.observatory.__main__ import command as observatory
 from fullpipe.wings.search.score import holdout, process, race, suite
 from fullpipe.wings.traces.foreign.formats import COMPRESSIONS, FORMATS
@@ -305,12 +306,12 @@ PARTS = {
 
 SOURCES = (
     "run.py",
-    "run_data.py",
-    "plots.py",
-    "kept.py",
-    "sweeps/api.py",
-    "sweeps/dataset.py",
-    "comparison/api.py",
+    "runs/data.py",
+    "report/plots.py",
+    "report/kept.py",
+    "study/sweeps/api.py",
+    "study/sweeps/dataset.py",
+    "study/comparison/api.py",
     "wings/real/links/api.py",
     "algorithms/classes.py",
     "_core.pyi",

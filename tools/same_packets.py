@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count
 
 import fullpipe
-from fullpipe import programs
-from fullpipe.programs.lines import version_of
+from fullpipe.algorithms import programs
+from fullpipe.algorithms.programs.lines import version_of
 
 PATH = '[path]\nrate = "20mbit"\nrtt = "40ms"\nbuffer = "100packets"\n'
 SERVE = (

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fullpipe
-from fullpipe.programs.lines import version_of
+from fullpipe.algorithms.programs.lines import version_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,7 +24,7 @@ import json
 import math
 import random
 
-from fullpipe.metrics import UNTOLD, FlowMetrics
+from fullpipe.base.metrics import UNTOLD, FlowMetrics
 from fullpipe.results.form import mismatch
 
 FILE = folder() / "it"

@@ -19,10 +19,10 @@ from fullpipe.algorithms.plugins import load_plugin
 from fullpipe.run import Run, load, run
 
 if TYPE_CHECKING:
-    from fullpipe.comparison.api import Comparison, compare
-    from fullpipe.plots import plot_runs
-    from fullpipe.sweeps.api import sweep
-    from fullpipe.sweeps.dataset import Sweep
+    from fullpipe.report.plots import plot_runs
+    from fullpipe.study.comparison.api import Comparison, compare
+    from fullpipe.study.sweeps.api import sweep
+    from fullpipe.study.sweeps.dataset import Sweep
     from fullpipe.wings.real.links.api import Link, link
 
 __all__ = [
@@ -46,13 +46,13 @@ __all__ = [
 ]
 
 _LATE = {
-    "Comparison": "comparison.api",
+    "Comparison": "study.comparison.api",
     "Link": "wings.real.links.api",
-    "Sweep": "sweeps.dataset",
-    "compare": "comparison.api",
+    "Sweep": "study.sweeps.dataset",
+    "compare": "study.comparison.api",
     "link": "wings.real.links.api",
-    "plot_runs": "plots",
-    "sweep": "sweeps.api",
+    "plot_runs": "report.plots",
+    "sweep": "study.sweeps.api",
 }
 """Names that are imported when they are used, and their modules; no module has such a name, which would hide it."""
 

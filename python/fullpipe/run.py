@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe.algorithms.resolve import described_in
-from fullpipe.arguments import checked
+from fullpipe.base.arguments import checked
 from fullpipe.errors import interruptible
-from fullpipe.run_data import RunData
+from fullpipe.runs.data import RunData
 
 if TYPE_CHECKING:
     import os
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from fullpipe.algorithms.classes import Controllers
-    from fullpipe.given import Algorithm, ScenarioLike
+    from fullpipe.base.toml import Setting
     from fullpipe.runners import Progress
-    from fullpipe.toml import Setting
-    from fullpipe.view.figure import Picture
+    from fullpipe.runs.given import Algorithm, ScenarioLike
+    from fullpipe.runs.view.figure import Picture
 
 
 @checked
@@ -93,8 +93,8 @@ def run(
     """
     from contextlib import nullcontext
 
-    from fullpipe.notebook import is_notebook
-    from fullpipe.progress import Bar
+    from fullpipe.base.notebook import is_notebook
+    from fullpipe.base.progress import Bar
     from fullpipe.runners import refuse, runner
 
     loaded = unjudged(
@@ -201,7 +201,7 @@ def unjudged(
     changed = any(each is not None for each in (cc, seed, *options.values())) or set or controllers
     if isinstance(scenario, _core.Scenario) and not changed:
         return scenario
-    from fullpipe.given import given
+    from fullpipe.runs.given import given
 
     text, file, settings, classes = given(
         scenario, cc=cc, options=options, set=set, controllers=controllers
@@ -222,7 +222,7 @@ def parse(
     Raises:
         ScenarioError: When the scenario has an error.
     """
-    from fullpipe.toml import as_set
+    from fullpipe.base.toml import as_set
 
     settings = [(key, as_set(value)) for key, value in (set or {}).items()]
     if seed is not None:
@@ -292,10 +292,10 @@ class Run(RunData):
             OSError: When `path` can't be written.
         """
         if panels is not None:
-            from fullpipe.plots import plot_runs
+            from fullpipe.report.plots import plot_runs
 
             return plot_runs({"": self}, path, panels=panels)
-        from fullpipe.view.plot import picture
+        from fullpipe.runs.view.plot import picture
 
         figure = picture(self)
         if path is not None:
@@ -326,13 +326,13 @@ class Run(RunData):
             FileExistsError: When the directory exists.
             OSError: When it can't be written.
         """
-        from fullpipe.plots import report_of
+        from fullpipe.report.plots import report_of
 
         return report_of(self, path, form)
 
     def _repr_html_(self) -> str:
-        from fullpipe.view.html import Page
-        from fullpipe.view.run import show_in_notebook
+        from fullpipe.runs.view.html import Page
+        from fullpipe.runs.view.run import show_in_notebook
 
         page = Page()
         show_in_notebook(self, page)

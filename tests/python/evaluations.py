@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fullpipe.evaluation.judge import Outcome, judge
-from fullpipe.evaluation.measure import Contender, measured
-from fullpipe.progress import Counter
-from fullpipe.sweeps.execute import Execution
+from fullpipe.base.progress import Counter
+from fullpipe.study.evaluation.judge import Outcome, judge
+from fullpipe.study.evaluation.measure import Contender, measured
+from fullpipe.study.sweeps.execute import Execution
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from fullpipe.batch.spec import SweepSpec
-    from fullpipe.evaluation.suite import Criterion
+    from fullpipe.study.evaluation.suite import Criterion
+    from fullpipe.study.spec import SweepSpec
 
 
 def evaluation(

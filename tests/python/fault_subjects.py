@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from matplotlib.figure import Figure
 
 from fullpipe import _core
-from fullpipe.batch import threads
-from fullpipe.evaluation import conformance
 from fullpipe.results import kept, read_parquet, sums
 from fullpipe.results.load import load
-from fullpipe.sweeps import execute as sweeps
+from fullpipe.study import threads
+from fullpipe.study.evaluation import conformance
+from fullpipe.study.sweeps import execute as sweeps
 from fullpipe.wings.fleet import ingest, sample, store, workload
 from fullpipe.wings.fleet.population import execute as population
 from fullpipe.wings.fleet.population import store as population_store
@@ -279,15 +279,15 @@ def inputs(root: Path) -> None:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes the work small and its order fixed: one thread, a commit or a shard for each run, no drawing."""
     monkeypatch.setattr(sweeps, "SHARD_S", 0.0)
-    monkeypatch.setattr("fullpipe.batch.engine.cores", lambda: 1)
+    monkeypatch.setattr("fullpipe.study.engine.cores", lambda: 1)
     monkeypatch.setattr(population, "SHARD_S", 0.0)
     monkeypatch.setattr(population_store, "_HOSTS", 1)
-    monkeypatch.setattr("fullpipe.sweeps.until.LEAST", 2)
+    monkeypatch.setattr("fullpipe.study.sweeps.until.LEAST", 2)
     monkeypatch.setattr(threads, "_LOOK_UP_S", 0.001)
     monkeypatch.setattr(ingest, "_COMMIT_S", 0.0)
     monkeypatch.setattr(ingest, "os", SimpleNamespace(cpu_count=lambda: 1))
     monkeypatch.setattr(Figure, "savefig", _drawing)
-    monkeypatch.setattr("fullpipe.view.plot.picture", lambda _: Figure())
+    monkeypatch.setattr("fullpipe.runs.view.plot.picture", lambda _: Figure())
     monkeypatch.setattr(sample, "_SYNC_S", 0.0)
     monkeypatch.setattr(sample, "_counters", lambda _: b"")
     monkeypatch.setattr("fullpipe.wings.fleet.sample.time.sleep", lambda _: None)

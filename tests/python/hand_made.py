@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-    from fullpipe.metrics import Distribution, FlowMetrics, LinkMetrics, Metrics
+    from fullpipe.base.metrics import Distribution, FlowMetrics, LinkMetrics, Metrics
 
 NO_DELAY: Distribution = {
     "min": None,

@@ -12,7 +12,7 @@ from matplotlib.patches import StepPatch
 
 import fullpipe
 from conftest import LONG, SCENARIO
-from fullpipe.view.states import stays
+from fullpipe.runs.view.states import stays
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,62 +23,48 @@ if TYPE_CHECKING:
 
 ROOT = Path(fullpipe.__file__).parent
 
-# The layers of the modules and packages directly in fullpipe/. Each imports only from earlier lines, also
-# for types and inside functions. Those of one line do not import each other.
+# The rooms of fullpipe/, and of its study. Each imports only from earlier lines, also for types and inside functions.
+# Those of one line do not import each other.
 LAYERS = (
     {"_begin"},
     {"_core"},  # Rust
-    {
-        "arguments",
-        "bounded",
-        "errors",
-        "frame",
-        "metrics",
-        "notebook",
-        "origin",
-        "pages",
-        "terminal",
-        "toml",
-    },
+    {"errors"},
+    {"base"},
     {"wings"},  # their declarations; `wings.NAME` are the wings themselves
-    {"programs"},
-    {"algorithms", "canned", "memory", "path_options", "progress", "skeleton"},
-    {"given", "runners"},
-    {"run_data"},
-    {"view"},
+    {"scenario"},
+    {"algorithms"},
+    {"runners"},
+    {"runs"},
     {"results", "stats"},
-    {"report", "verdicts"},
-    {"plots"},
-    {"kept", "run"},
-    {"batch", "catalogue", "explanations"},
-    {"sweeps", "checks", "doctor"},
-    {
-        "comparison",
-        "reproduce",
-        "evaluation",
-    },
+    {"report", "study.verdicts"},
+    {"run"},
+    {"study"},
+    {"about", "study.sweeps", "study.checks"},
+    {"study.comparison", "study.reproduce", "study.evaluation"},
     {"commands"},
     {"wings.traces"},
     {"wings.bpf", "wings.fleet"},
     {"wings.real"},
     {"wings.quic", "wings.pages", "wings.search"},
-    {"__init__", "fleet", "gym", "workload"},  # of users' programs: nothing else imports them
+    {
+        "__init__",
+        "fleet",
+        "gym",
+        "programs",
+        "workload",
+    },  # of users' programs: nothing else imports them
     {"__main__"},
 )
-# Packages of one command each. They share the layers below them, such as batch and verdicts, and do not
-# import each other, with two exceptions: a comparison is two sweeps, and an evaluation is a sweep for each criterion.
-OF_COMMANDS = {
-    "sweeps",
-    "checks",
-    "comparison",
-    "reproduce",
-    "evaluation",
+# Rooms of one command each, which share the engine and the verdicts. They do not import each other, with two
+# exceptions: a comparison is two sweeps, and an evaluation is a sweep for each criterion.
+OF_COMMANDS = {each for line in LAYERS for each in line if each.startswith("study.")} - {
+    "study.verdicts"
 }
 ARROWS = {
-    ("comparison", "sweeps"),
-    ("evaluation", "sweeps"),
+    ("study.comparison", "study.sweeps"),
+    ("study.evaluation", "study.sweeps"),
 }
-# The parts of the executor, `batch/execute.py`.
+# The parts of the executor, `study/execute.py`.
 EXECUTION = ("cluster", "other_runners", "pool", "shipped", "threads", "worker")
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 
@@ -89,7 +75,11 @@ def test_every_package_has_its_layer() -> None:
         for path in ROOT.iterdir()
         if path.suffix == ".py" or (path.is_dir() and (path / "__init__.py").is_file())
     }
-    there |= {f"wings.{name}" for name in wings.every()}
+    there |= {
+        f"{each.name}.{path.parent.name}"
+        for each in (ROOT / "wings", ROOT / "study")
+        for path in each.glob("*/__init__.py")
+    }
     assert there | {"_core"} == set(LAYER), (
         "add a new package to LAYERS, on the earliest possible line"
     )
@@ -139,34 +129,23 @@ def _imports(file: Path) -> Iterator[tuple[int, str]]:
 
 
 def _package(parts: list[str]) -> str:
-    """Returns the package of a module: the first part of its name, or of a wing the first two."""
-    wing = ".".join(parts[:2])
-    return wing if wing in LAYER else "".join(parts[:1])
-
-
-def test_only_the_executor_knows_how_runs_execute() -> None:
-    own = {f"fullpipe.batch.{name}" for name in EXECUTION}
-    assert not [
-        f"{file.relative_to(ROOT)}: {node.module}"
-        for file in ROOT.rglob("*.py")
-        if file.parent.name != "batch"
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom) and node.module in own
-    ], "ask fullpipe.batch.execute"
+    """Returns the room of a module: the first part of its name, or of a room of rooms the first two."""
+    inner = ".".join(parts[:2])
+    return inner if inner in LAYER else "".join(parts[:1])
 
 
 # Lists of algorithms or runners that are no facts about them: a choice of ours, or data of a study. A fact stands in
 # `crates/cc/src/registry.rs`, or on the runner.
 CHOSEN = {
     "commands/new.py": "the algorithms of a first scenario",
-    "evaluation/suite.py": "the baselines of a suite that names none",
+    "study/evaluation/suite.py": "the baselines of a suite that names none",
     "wings/traces/identify/recipe.py": "the classes of the trained model",
     "wings/fleet/study/published.py": "the arms of a published comparison",
     "wings/real/validate/drawn/draw.py": "the kernel's algorithms that are drawn",
     "wings/fleet/compare/checks.py": "how hosts name BBR's versions",
     "wings/real/runners/uml.py": "the algorithms that the kernel is built with",
-    "doctor.py": "the kernel's algorithms worth a word",
-    "given.py": "Linux' names",
+    "about/doctor.py": "the kernel's algorithms worth a word",
+    "runs/given.py": "Linux' names",
     # Rules of specifications, each with the algorithms that it is about.
     "wings/traces/behavior/conditions/declare.py": "rules",
     "wings/traces/behavior/conditions/growth.py": "rules",

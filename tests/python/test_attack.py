@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullpipe import _core
-from fullpipe.batch.checkpoint import Checkpoint
-from fullpipe.toml import document
-from fullpipe.verdicts.reader import PublishedError
+from fullpipe.base.toml import document
+from fullpipe.study.checkpoint import Checkpoint
+from fullpipe.study.verdicts.reader import PublishedError
 from fullpipe.wings.search.attack import words
 from fullpipe.wings.search.attack.goals import CALM_S, GOALS, Measurement, goal
 from fullpipe.wings.search.attack.optimize import Candidate, Faces

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fullpipe.base.toml import document
 from fullpipe.errors import UserError
-from fullpipe.toml import document
 from fullpipe.wings.search.attack.shrink import edits
 from fullpipe.wings.search.attack.shrink.conditions import expanded, negated, renamed
 from fullpipe.wings.search.attack.shrink.edits import Subject

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fullpipe import programs
-from fullpipe.batch.checkpoint import Checkpoint, begun
-from fullpipe.batch.threads import blocks, on_threads
+from fullpipe.algorithms import programs
 from fullpipe.runners import is_simulator, runner
 from fullpipe.runners.sim import Simulator
+from fullpipe.study.checkpoint import Checkpoint, begun
+from fullpipe.study.threads import blocks, on_threads
 
 if TYPE_CHECKING:
     from pathlib import Path

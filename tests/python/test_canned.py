@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from fullpipe import canned
 from fullpipe._core import ScenarioError
 from fullpipe.run import Run
 from fullpipe.runners import runner
+from fullpipe.scenario import canned
 from fullpipe.wings.real.loadtest import rpm
 from fullpipe.wings.real.loadtest.measure import measure
 from fullpipe.wings.real.loadtest.plan import PlanError, plan

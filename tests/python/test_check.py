@@ -13,16 +13,16 @@ import polars as pl
 import pytest
 
 import fullpipe as package
-from fullpipe.checks.against import against
-from fullpipe.checks.judge import judged
-from fullpipe.checks.run import Checked, Given
-from fullpipe.checks.stored import Before
+from fullpipe.study.checks.against import against
+from fullpipe.study.checks.judge import judged
+from fullpipe.study.checks.run import Checked, Given
+from fullpipe.study.checks.stored import Before
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conftest import Fullpipe
-    from fullpipe.checks.stored import ScenarioAbout
+    from fullpipe.study.checks.stored import ScenarioAbout
 
 BASE = """\
 # Two flows, two seconds

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from fullpipe.reproduce import published
-from fullpipe.reproduce.claims import judge
-from fullpipe.reproduce.pictures import DRAWINGS
-from fullpipe.reproduce.pictures.draw import draw
-from fullpipe.reproduce.runner import sample
-from fullpipe.reproduce.study import study
-from fullpipe.verdicts.estimate import paired_ratio
-from fullpipe.verdicts.judged import Verdict
-from fullpipe.verdicts.reader import PublishedError
+from fullpipe.study.reproduce import published
+from fullpipe.study.reproduce.claims import judge
+from fullpipe.study.reproduce.pictures import DRAWINGS
+from fullpipe.study.reproduce.pictures.draw import draw
+from fullpipe.study.reproduce.runner import sample
+from fullpipe.study.reproduce.study import study
+from fullpipe.study.verdicts.estimate import paired_ratio
+from fullpipe.study.verdicts.judged import Verdict
+from fullpipe.study.verdicts.reader import PublishedError
 from hand_made import run_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Fullpipe
-    from fullpipe.reproduce.claims import Claim
-    from fullpipe.verdicts.judged import Judged
+    from fullpipe.study.reproduce.claims import Claim
+    from fullpipe.study.verdicts.judged import Judged
 
 GOOD = """\
 name = "small"

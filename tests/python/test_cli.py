@@ -16,9 +16,9 @@ import pytest
 import fullpipe as package
 from conftest import LONG, SCENARIO, interrupt
 from fullpipe import _core
+from fullpipe.about.catalogue import names
 from fullpipe.algorithms.plugins import built_in
-from fullpipe.catalogue import names
-from fullpipe.view.table import short
+from fullpipe.runs.view.table import short
 
 if TYPE_CHECKING:
     from conftest import Fullpipe

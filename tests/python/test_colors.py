@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fullpipe
-from fullpipe import _core, given
-from fullpipe.view import colors, plot, states
+from fullpipe import _core
+from fullpipe.runs import given
+from fullpipe.runs.view import colors, plot, states
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 from polars.testing import assert_frame_equal
 
 import fullpipe as package
-from fullpipe.comparison.picture import _rates, picture
 from fullpipe.results.load import load
 from fullpipe.results.model import Point, Series
+from fullpipe.study.comparison.picture import _rates, picture
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -192,10 +192,10 @@ def test_a_transfer_of_one_sample_has_no_line_and_the_picture_is_drawn(tmp_path:
 # The command with shards of a few runs and a slow disk, so that there is time to kill it.
 SLOWLY = """\
 import time
-import fullpipe.sweeps.execute
+import fullpipe.study.sweeps.execute
 from fullpipe.commands import main
-from fullpipe.sweeps.store import SweepStore
-fullpipe.sweeps.execute.SHARD_S = 0.01
+from fullpipe.study.sweeps.store import SweepStore
+fullpipe.study.sweeps.execute.SHARD_S = 0.01
 add = SweepStore.add
 SweepStore.add = lambda *given, **named: (add(*given, **named), time.sleep(0.3))
 main()

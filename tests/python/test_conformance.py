@@ -13,10 +13,10 @@ import pytest
 import fullpipe as package
 from conftest import interrupt
 from fullpipe import _core
-from fullpipe.evaluation.conformance import conformance, markdown, records, sums
 from fullpipe.report.build import build
 from fullpipe.report.model import Code, Table, Timeline
 from fullpipe.results.sums import is_whole_directory
+from fullpipe.study.evaluation.conformance import conformance, markdown, records, sums
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import polars
 import pytest
 
-from fullpipe import __version__, doctor
+from fullpipe import __version__
+from fullpipe.about import doctor
 from fullpipe.commands import app
 from fullpipe.runners import names
 from fullpipe.wings.bpf import machine

@@ -20,11 +20,11 @@ import pytest
 from click.testing import CliRunner
 
 from fullpipe import ScenarioError
-from fullpipe.batch.engine import Engine, NoClusterError
-from fullpipe.batch.execute import repeat
-from fullpipe.batch.repeated import Repeated, Setup
 from fullpipe.commands import app
 from fullpipe.commands.options import ENGINE, THREADS
+from fullpipe.study.engine import Engine, NoClusterError
+from fullpipe.study.execute import repeat
+from fullpipe.study.repeated import Repeated, Setup
 from test_published import GOOD
 from test_score import SUITE
 

@@ -11,12 +11,12 @@ import pytest
 
 import fullpipe
 from evaluations import evaluation
-from fullpipe.evaluation.command import usual_directory
-from fullpipe.evaluation.judge import Outcome, judge
-from fullpipe.evaluation.measure import Contender, Measured
-from fullpipe.evaluation.suite import Bound, Criterion, suite
-from fullpipe.verdicts.judged import Verdict
-from fullpipe.verdicts.reader import PublishedError
+from fullpipe.study.evaluation.command import usual_directory
+from fullpipe.study.evaluation.judge import Outcome, judge
+from fullpipe.study.evaluation.measure import Contender, Measured
+from fullpipe.study.evaluation.suite import Bound, Criterion, suite
+from fullpipe.study.verdicts.judged import Verdict
+from fullpipe.study.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -310,7 +310,7 @@ def test_another_suite_or_another_class_has_another_usual_directory(
     lower = Contender("cubic", {"beta": 0.5})
     assert usual_directory(cubic, one, quick=False) != usual_directory(lower, one, quick=False)
     before = usual_directory(Contender("bad_controllers:Plain"), one, quick=False)
-    monkeypatch.setattr("fullpipe.evaluation.command.code", lambda *_: b"edited")
+    monkeypatch.setattr("fullpipe.study.evaluation.command.code", lambda *_: b"edited")
     assert usual_directory(Contender("bad_controllers:Plain"), one, quick=False) != before
 
 

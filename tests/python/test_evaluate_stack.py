@@ -10,11 +10,11 @@ import pytest
 import needs
 import served
 from depth import DEEP
+from fullpipe.algorithms.programs import lines
 from fullpipe.errors import UNEVALUATED
-from fullpipe.evaluation.command import usual_directory
-from fullpipe.evaluation.measure import Contender
-from fullpipe.evaluation.suite import suite
-from fullpipe.programs import lines
+from fullpipe.study.evaluation.command import usual_directory
+from fullpipe.study.evaluation.measure import Contender
+from fullpipe.study.evaluation.suite import suite
 
 if TYPE_CHECKING:
     import subprocess

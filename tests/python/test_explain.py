@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fullpipe import _core, pages
-from fullpipe.explanations import UnknownNameError, explain, known
+from fullpipe import _core
+from fullpipe.about import pages
+from fullpipe.about.explanations import UnknownNameError, explain, known
 from terminals import on_a_terminal
 
 if TYPE_CHECKING:

@@ -17,15 +17,16 @@ import fullpipe
 import served
 from browser import WEB, browser, built_engine, observed
 from depth import DEEP
-from fullpipe import _core, origin
+from fullpipe import _core
 from fullpipe._core import Scenario, ScenarioError
-from fullpipe.checks.judge import judged
 from fullpipe.results.rows import rows_of
+from fullpipe.scenario import origin
+from fullpipe.study.checks.judge import judged
 from fullpipe.wings.pages import explore
 from fullpipe.wings.pages.explore.page import runs_in_pages
 
 if TYPE_CHECKING:
-    from fullpipe.checks.judge import JudgedCondition
+    from fullpipe.study.checks.judge import JudgedCondition
 
 ROOT = Path(__file__).parents[2]
 ENGINE = Path(str(files("fullpipe.wings.pages.explore"))) / "assets" / "engine.wasm.gz"

@@ -9,7 +9,7 @@ import pytest
 
 import fullpipe
 from browser import built_engine, observed
-from fullpipe.view import states
+from fullpipe.runs.view import states
 from fullpipe.wings.pages import explore
 
 if TYPE_CHECKING:

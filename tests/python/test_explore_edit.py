@@ -11,8 +11,8 @@ import pytest
 
 import fullpipe
 from browser import built_engine, observed
-from fullpipe.checks.judge import judged
 from fullpipe.results.rows import rows_of
+from fullpipe.study.checks.judge import judged
 from fullpipe.wings.pages import explore
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import depth
 import fullpipe
 import served
 from fullpipe.errors import UNEVALUATED
-from fullpipe.verdicts.judged import Verdict
+from fullpipe.study.verdicts.judged import Verdict
 from fullpipe.wings.traces.behavior.conditions import CONDITIONS, of_algorithm
 from fullpipe.wings.traces.behavior.conditions.loss import loss_rate
 from fullpipe.wings.traces.behavior.judge import judge

@@ -13,14 +13,14 @@ from fullpipe.report.panels import drawn
 from fullpipe.report.static import pictures
 from fullpipe.report.static_time import one_panel
 from fullpipe.results.beside import beside
-from fullpipe.view.left import left_out
+from fullpipe.runs.view.left import left_out
 from served import command
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe.report.model import Report, Section
-    from fullpipe.view.figure import Picture
+    from fullpipe.runs.view.figure import Picture
 
 _LINKS = """duration = "2s"
 [path]

@@ -7,7 +7,7 @@ import math
 import polars as pl
 import pytest
 
-from fullpipe.reproduce.measures import MEASURES, TRACED
+from fullpipe.study.reproduce.measures import MEASURES, TRACED
 from hand_made import Ran, run_of
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fullpipe.memory import available
+from fullpipe.base.memory import available
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from fullpipe import _core, stats
 from fullpipe.results.model import TABLES
 
 ROOT = Path(__file__).parents[2]
-TYPES = ROOT / "python/fullpipe/metrics.py"
+TYPES = ROOT / "python/fullpipe/base/metrics.py"
 PAGE = ROOT / "docs/reference/metrics.md"
 MARK = "# The rest is written by tests/python/test_metrics.py"
 CLASSES = {

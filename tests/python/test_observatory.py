@@ -19,8 +19,8 @@ import fullpipe
 import served
 from browser import WEB, browser, built_engine
 from fullpipe._core import Scenario
-from fullpipe.batch.spec import SweepSpec
 from fullpipe.results.rows import rows_of
+from fullpipe.study.spec import SweepSpec
 from fullpipe.wings.search.observatory import plan
 
 if TYPE_CHECKING:

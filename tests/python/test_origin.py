@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fullpipe as package
-from fullpipe import origin
-from fullpipe.path_options import PATH_OPTIONS
+from fullpipe.scenario import origin
+from fullpipe.scenario.path_options import PATH_OPTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,9 +21,9 @@ from fullpipe import _core
 from fullpipe.algorithms.plugins import used
 from fullpipe.algorithms.plugins.crate import build, sources
 from fullpipe.algorithms.resolve import kind_of
-from fullpipe.batch.shipped import Unpacked, pack
-from fullpipe.batch.spec import SweepSpec
 from fullpipe.errors import UserError
+from fullpipe.study.shipped import Unpacked, pack
+from fullpipe.study.spec import SweepSpec
 
 if TYPE_CHECKING:
     from conftest import Fullpipe

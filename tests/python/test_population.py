@@ -16,9 +16,9 @@ from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import fullpipe
-from fullpipe.batch.engine import Engine
+from fullpipe.base.progress import Counter
 from fullpipe.commands import app
-from fullpipe.progress import Counter
+from fullpipe.study.engine import Engine
 from fullpipe.wings.fleet import store as tables
 from fullpipe.wings.fleet.population import execute as shards
 from fullpipe.wings.fleet.population.execute import execute

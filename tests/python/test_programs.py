@@ -19,9 +19,10 @@ import pytest
 
 import fullpipe as _fullpipe
 import served
-from fullpipe import _core, programs, runners
+from fullpipe import _core, runners
+from fullpipe.algorithms import programs
+from fullpipe.algorithms.programs import lines
 from fullpipe.algorithms.resolve import PROGRAM
-from fullpipe.programs import lines
 from links import tool
 
 ROOT = Path(__file__).parents[2]
@@ -366,7 +367,7 @@ def test_every_recipe_has_a_command_that_installs_it() -> None:
 def test_go_of_ci_is_new_enough_for_the_recipe() -> None:
     """A skipped test counts as failed there, and Debian 12 has Go 1.19."""
     steps = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
-    module = "python/fullpipe/programs/quic-go/go.mod"
+    module = "python/fullpipe/algorithms/programs/quic-go/go.mod"
     assert f"go-version-file: {module}" in steps
     (needed,) = re.findall(r"^go (\d+\.\d+)", (ROOT / module).read_text(), re.MULTILINE)
     assert f"Go {needed} or newer" in " ".join(programs.named("quic-go").install)
@@ -606,7 +607,7 @@ def test_a_recipes_algorithm_that_was_asked_for_stays_in_its_name(folder: Path) 
 
 
 def test_runners_with_other_defaults_are_said() -> None:
-    from fullpipe.algorithms.programs_used import differences, names
+    from fullpipe.algorithms.programs.used import differences, names
 
     text = (
         '[[program]]\nuse = "iperf3"\n[[flow]]\ncc = "program:nginx:bbr"\n[[flow]]\ncc = "cubic"\n'

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import served
-from fullpipe import progress
+from fullpipe.base import progress
 
 if TYPE_CHECKING:
     from pathlib import Path

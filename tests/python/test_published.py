@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fullpipe.reproduce import published
-from fullpipe.verdicts.judged import Tolerance
-from fullpipe.verdicts.reader import PublishedError
+from fullpipe.study.reproduce import published
+from fullpipe.study.verdicts.judged import Tolerance
+from fullpipe.study.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
     from pathlib import Path

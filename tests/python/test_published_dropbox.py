@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from fullpipe.base.progress import Counter
 from fullpipe.commands import app
-from fullpipe.progress import Counter
-from fullpipe.verdicts.judged import Verdict
-from fullpipe.verdicts.reader import PublishedError
+from fullpipe.study.verdicts.judged import Verdict
+from fullpipe.study.verdicts.reader import PublishedError
 from fullpipe.wings.fleet.population.execute import execute
 from fullpipe.wings.fleet.study import measures, published, show, study
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from fullpipe.reproduce import published
-from fullpipe.reproduce.measures import MEASURES
-from fullpipe.reproduce.pictures.draw import draw
-from fullpipe.reproduce.runner import sample
-from fullpipe.reproduce.study import study
-from fullpipe.verdicts.judged import Verdict
+from fullpipe.study.reproduce import published
+from fullpipe.study.reproduce.measures import MEASURES
+from fullpipe.study.reproduce.pictures.draw import draw
+from fullpipe.study.reproduce.runner import sample
+from fullpipe.study.reproduce.study import study
+from fullpipe.study.verdicts.judged import Verdict
 from hand_made import run_of
 
 if TYPE_CHECKING:
-    from fullpipe.reproduce.claims import Samples
+    from fullpipe.study.reproduce.claims import Samples
 
 
 def test_the_ratios_of_before_after_and_cubic() -> None:

@@ -13,10 +13,10 @@ import pytest
 
 import fullpipe
 from depth import DEEP
-from fullpipe.reproduce import published
-from fullpipe.reproduce.measures import MEASURES
-from fullpipe.reproduce.pictures.draw import draw
-from fullpipe.verdicts.reader import PublishedError
+from fullpipe.study.reproduce import published
+from fullpipe.study.reproduce.measures import MEASURES
+from fullpipe.study.reproduce.pictures.draw import draw
+from fullpipe.study.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
     from conftest import Fullpipe

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from fullpipe.reproduce import published
-from fullpipe.reproduce.measures import OF_WORKLOADS
-from fullpipe.reproduce.pictures.draw import draw
-from fullpipe.reproduce.runner import sample
-from fullpipe.reproduce.study import study
-from fullpipe.verdicts.judged import Verdict
+from fullpipe.study.reproduce import published
+from fullpipe.study.reproduce.measures import OF_WORKLOADS
+from fullpipe.study.reproduce.pictures.draw import draw
+from fullpipe.study.reproduce.runner import sample
+from fullpipe.study.reproduce.study import study
+from fullpipe.study.verdicts.judged import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fullpipe.reproduce.claims import Claim, Samples
+    from fullpipe.study.reproduce.claims import Claim, Samples
 
 KIT = published.load(published.find("kit"))
 POINTS = {point.name: point for claim in KIT.claims for point in claim.points}

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from fullpipe.reproduce import published
+from fullpipe.study.reproduce import published
 
 TABLE = published.load(published.find("l4s-tests"))
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fullpipe
-from fullpipe.reproduce import published
+from fullpipe.study.reproduce import published
 
 if TYPE_CHECKING:
-    from fullpipe.reproduce.tables import Case
+    from fullpipe.study.reproduce.tables import Case
 
 # The slides' rows as printed, except for whitespace.
 SLIDES = """\

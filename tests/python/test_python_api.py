@@ -25,12 +25,12 @@ from rich.text import Text
 
 import fullpipe
 from conftest import SCENARIO
-from fullpipe import toml
+from fullpipe.base import toml
 from fullpipe.commands import options
 from fullpipe.errors import UserError
-from fullpipe.path_options import PATH_OPTIONS
 from fullpipe.report.panels.drawn import PanelError
-from fullpipe.view.html import Page
+from fullpipe.runs.view.html import Page
+from fullpipe.scenario.path_options import PATH_OPTIONS
 from fullpipe.wings.real.links.path import OptionError
 from links import needed, tool
 
@@ -333,7 +333,7 @@ import fullpipe
 slow = {"polars", "matplotlib", "numpy", "rich", "scipy", "IPython"} & set(sys.modules)
 assert not slow, slow
 import fullpipe.wings.real.links, fullpipe.wings.real.links.run
-import fullpipe.run, fullpipe.sweeps.api, fullpipe.comparison.api
+import fullpipe.run, fullpipe.study.sweeps.api, fullpipe.study.comparison.api
 import fullpipe.wings.real.commands.link, fullpipe.commands.sweep, fullpipe.commands.run
 for name in fullpipe.__all__:
     assert callable(getattr(fullpipe, name)) or name == "__version__", name
@@ -364,7 +364,9 @@ def test_every_public_name_has_a_docstring_with_its_errors_and_an_example() -> N
         assert not undocumented
 
 
-@pytest.mark.parametrize("module", ["fullpipe", "run", "plots", "sweeps.api", "comparison.api"])
+@pytest.mark.parametrize(
+    "module", ["fullpipe", "run", "report.plots", "study.sweeps.api", "study.comparison.api"]
+)
 def test_examples_of_docstrings_are_true(
     module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

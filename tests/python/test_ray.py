@@ -17,8 +17,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import fullpipe as package
-from fullpipe.batch.engine import Engine
-from fullpipe.progress import Counter
+from fullpipe.base.progress import Counter
+from fullpipe.study.engine import Engine
 from fullpipe.wings.fleet import store as tables
 from fullpipe.wings.fleet.population.execute import execute
 from fullpipe.wings.fleet.population.spec import PopulationSpec, population

@@ -20,7 +20,7 @@ from fullpipe.report.static_time import one_panel
 from fullpipe.results import read_parquet
 from fullpipe.results.beside import beside
 from fullpipe.results.load import load
-from fullpipe.view.colors import COLORS
+from fullpipe.runs.view.colors import COLORS
 
 if TYPE_CHECKING:
     from pathlib import Path

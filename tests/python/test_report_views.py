@@ -14,7 +14,7 @@ import links
 import served
 from browser import WEB, browser
 from fullpipe.report import write_report
-from fullpipe.view.colors import COLORS
+from fullpipe.runs.view.colors import COLORS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,14 +14,14 @@ import polars as pl
 import pytest
 
 from conftest import interrupt
-from fullpipe.batch.repeated import Setup
-from fullpipe.reproduce import published
-from fullpipe.reproduce.groups import Point
-from fullpipe.reproduce.runner import sample
-from fullpipe.reproduce.study import CaseOutcome, StudyOutcome, study
-from fullpipe.reproduce.study import judge as judge_samples
-from fullpipe.reproduce.tables import Case, Cell, Metric
-from fullpipe.verdicts.judged import Tolerance, Verdict, records
+from fullpipe.study.repeated import Setup
+from fullpipe.study.reproduce import published
+from fullpipe.study.reproduce.groups import Point
+from fullpipe.study.reproduce.runner import sample
+from fullpipe.study.reproduce.study import CaseOutcome, StudyOutcome, study
+from fullpipe.study.reproduce.study import judge as judge_samples
+from fullpipe.study.reproduce.tables import Case, Cell, Metric
+from fullpipe.study.verdicts.judged import Tolerance, Verdict, records
 from hand_made import Ran, run_of
 from test_published import GOOD
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from fullpipe.reproduce.published import find, load, of_a_wing
-from fullpipe.reproduce.study import study
 from fullpipe.results.sums import in_name
 from fullpipe.runners import runner
-from fullpipe.verdicts.judged import Verdict
-from fullpipe.verdicts.reader import PublishedError
+from fullpipe.study.reproduce.published import find, load, of_a_wing
+from fullpipe.study.reproduce.study import study
+from fullpipe.study.verdicts.judged import Verdict
+from fullpipe.study.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
     from conftest import Fullpipe

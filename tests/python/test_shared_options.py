@@ -145,7 +145,7 @@ def call(fullpipe: Fullpipe, tmp_path: Path) -> Fullpipe:
     (tmp_path / "short.toml").write_text(SCENARIO)
     (tmp_path / "suite.toml").write_text(SUITE)
     (tmp_path / "mine.py").write_text(MINE)
-    shutil.copy(ROOT / "python/fullpipe/programs/iperf3.toml", tmp_path / "mine.toml")
+    shutil.copy(ROOT / "python/fullpipe/algorithms/programs/iperf3.toml", tmp_path / "mine.toml")
     return fullpipe
 
 

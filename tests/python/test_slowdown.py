@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import fullpipe
-from fullpipe.metrics import decade_text
+from fullpipe.base.metrics import decade_text
 from fullpipe.report.build import build
 from fullpipe.report.model import Lines, Number, Table, Timeline
 from fullpipe.report.panels.declared import PANELS

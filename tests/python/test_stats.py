@@ -465,7 +465,7 @@ def test_digits_are_two() -> None:
 
 
 def test_runs_that_have_no_seeds_in_common_are_compared_by_rank() -> None:
-    from fullpipe.verdicts.estimate import mann_whitney, superiority
+    from fullpipe.study.verdicts.estimate import mann_whitney, superiority
 
     # In eight of nine pairs the first is greater, and one is a tie.
     assert superiority("mean", [3, 4, 5], [1, 2, 3]).value == pytest.approx(8.5 / 9)

@@ -9,10 +9,10 @@ import pytest
 
 import fullpipe
 from evaluations import evaluation
-from fullpipe.batch.spec import SweepSpec
-from fullpipe.evaluation.judge import bound_words
-from fullpipe.evaluation.suite import PACKAGED, Criterion, Suite, suite
-from fullpipe.verdicts.judged import Verdict
+from fullpipe.study.evaluation.judge import bound_words
+from fullpipe.study.evaluation.suite import PACKAGED, Criterion, Suite, suite
+from fullpipe.study.spec import SweepSpec
+from fullpipe.study.verdicts.judged import Verdict
 
 PAGE = Path(__file__).parents[2] / "docs/reference/criteria.md"
 SUITES = {name: suite(name) for name in PACKAGED}

@@ -16,9 +16,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import fullpipe as package
-from fullpipe.batch import spec as sweep_spec
 from fullpipe.errors import DamagedError
-from fullpipe.sweeps.store import SweepStore, plain
+from fullpipe.study import spec as sweep_spec
+from fullpipe.study.sweeps.store import SweepStore, plain
 
 if TYPE_CHECKING:
     from conftest import Fullpipe
@@ -39,15 +39,15 @@ cc = "bbr1"
 LONG = BASE.replace('"500ms"', '"5s"').replace("10mbit", "1gbit")
 # The command with shards of a few runs.
 SHORT_SHARDS = """\
-import fullpipe.sweeps.execute
+import fullpipe.study.sweeps.execute
 from fullpipe.commands import main
-fullpipe.sweeps.execute.SHARD_S = 0.05
+fullpipe.study.sweeps.execute.SHARD_S = 0.05
 main()
 """
 # The same with a slow disk, so that there is time to kill it.
 SLOW_DISK = """\
 import time
-from fullpipe.sweeps.store import SweepStore
+from fullpipe.study.sweeps.store import SweepStore
 add = SweepStore.add
 SweepStore.add = lambda *given, **named: (add(*given, **named), time.sleep(0.5))
 """
@@ -244,7 +244,7 @@ def test_another_sweep_or_build_is_not_mixed_in(
     commented = base.with_name("commented.toml")
     commented.write_text(f"{BASE}# comments decide nothing\n")
     package.sweep(commented, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
-    for module in ("fullpipe.batch.spec", "fullpipe.batch.store"):
+    for module in ("fullpipe.study.spec", "fullpipe.study.store"):
         monkeypatch.setattr(f"{module}.build", lambda: "0123456789abcdef")
     with pytest.raises(FileExistsError, match="by a different build of fullpipe"):
         package.sweep(base, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")

@@ -14,19 +14,19 @@ import pytest
 
 import fullpipe as package
 from conftest import SCENARIO
-from fullpipe.batch import other_runners
-from fullpipe.batch.spec import SweepSpec
 from fullpipe.errors import FailedRunsError
 from fullpipe.report.build import build
 from fullpipe.report.model import Table, Timeline
 from fullpipe.results.load import load
 from fullpipe.runners import runner
+from fullpipe.study import other_runners
+from fullpipe.study.spec import SweepSpec
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Fullpipe
-    from fullpipe.batch.engine import Step
+    from fullpipe.study.engine import Step
 
 AXES = {"path.buffer": ["1bdp", "2bdp", "4bdp", "8bdp"]}
 BOTH = "sim,own_runners:Other"

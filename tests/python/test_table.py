@@ -6,8 +6,8 @@ import pytest
 
 from fullpipe import load
 from fullpipe.results import suited_interval
-from fullpipe.view.run import _lines
-from fullpipe.view.table import digits, flow_name, percent, rate_unit
+from fullpipe.runs.view.run import _lines
+from fullpipe.runs.view.table import digits, flow_name, percent, rate_unit
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 import fullpipe as package
 from conftest import SCENARIO
-from fullpipe.terminal import printable
+from fullpipe.base.terminal import printable
 
 if TYPE_CHECKING:
     from conftest import Fullpipe
@@ -51,7 +51,10 @@ def test_only_the_terminal_makes_consoles() -> None:
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Console"
     ]
     # The other one writes into a text.
-    assert sorted(place.partition(":")[0] for place in made) == ["terminal.py", "view/run.py"]
+    assert sorted(place.partition(":")[0] for place in made) == [
+        "base/terminal.py",
+        "runs/view/run.py",
+    ]
 
 
 def test_a_title_a_name_and_a_bad_line_can_not_command_the_terminal(

@@ -8,8 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 import fullpipe
-from fullpipe.view.plot import picture
-from fullpipe.view.run import show
+from fullpipe.runs.view.plot import picture
+from fullpipe.runs.view.run import show
 
 ROOT = Path(__file__).parents[2]
 

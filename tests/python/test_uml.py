@@ -17,7 +17,7 @@ import needs
 from fullpipe.wings.real.runners import _uml_boot, uml
 
 if TYPE_CHECKING:
-    from fullpipe.metrics import FlowMetrics
+    from fullpipe.base.metrics import FlowMetrics
 
 SCENARIO = """# Linux in simulated time
 duration = "3s"

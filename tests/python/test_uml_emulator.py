@@ -14,14 +14,14 @@ import pytest
 import fullpipe
 import needs
 import served
-from fullpipe import programs
+from fullpipe.algorithms import programs
 from fullpipe.wings.real.runners import _uml_boot
 from links import tool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fullpipe.metrics import Metrics
+    from fullpipe.base.metrics import Metrics
 
 # The directory of a run's programs lasts as long as the run.
 pytestmark = [

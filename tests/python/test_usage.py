@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fullpipe as package
-from fullpipe.canned import named
 from fullpipe.commands import app
 from fullpipe.commands.listing import Group
-from fullpipe.path_options import PATH_OPTIONS, PathOption
+from fullpipe.scenario.canned import named
+from fullpipe.scenario.path_options import PATH_OPTIONS, PathOption
 from fullpipe.wings.real.links.path import path as link_path
 from fullpipe.wings.real.loadtest.plan import plan
 

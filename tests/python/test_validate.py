@@ -15,8 +15,8 @@ import fullpipe
 import needs
 from fullpipe.errors import RunnerError
 from fullpipe.runners.sim import RUNNER as SIMULATOR
-from fullpipe.verdicts.judged import Tolerance, Verdict
-from fullpipe.verdicts.reader import PublishedError
+from fullpipe.study.verdicts.judged import Tolerance, Verdict
+from fullpipe.study.verdicts.reader import PublishedError
 from fullpipe.wings.real.runners import _uml_boot
 from fullpipe.wings.real.validate import cells, recorded, show
 from fullpipe.wings.real.validate.command import ENOUGH, met, outcomes_of, validate

@@ -374,7 +374,7 @@ pub(crate) fn judged(
 }
 
 fn in_notebook(scenario: &Bound<'_, Scenario>, form: &str) -> PyResult<Py<PyAny>> {
-    let module = scenario.py().import("fullpipe.view.scenario")?;
+    let module = scenario.py().import("fullpipe.runs.view.scenario")?;
     Ok(module.call_method1(form, (scenario,))?.unbind())
 }
 

@@ -95,7 +95,7 @@ fn runs(row: &str) -> Vec<Run> {
     (1..=seeds).map(run).collect()
 }
 
-/// Same measures as in `python/fullpipe/reproduce/measures/`.
+/// Same measures as in `python/fullpipe/study/reproduce/measures/`.
 fn measure(name: &str, run: &Run, flow: usize) -> f64 {
     let metrics = &run.summary.flows[flow];
     let sum: f64 = run.summary.flows.iter().map(|flow| flow.goodput_bps).sum();

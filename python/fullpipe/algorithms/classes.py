@@ -18,7 +18,7 @@ from fullpipe.algorithms.guard import admit
 from fullpipe.algorithms.plugins import give, given_as
 from fullpipe.algorithms.source import Source
 from fullpipe.errors import CONTROLLER, Stopped, refusal
-from fullpipe.origin import text_of
+from fullpipe.scenario.origin import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

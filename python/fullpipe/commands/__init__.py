@@ -13,9 +13,9 @@ from itertools import takewhile
 import click
 
 from fullpipe import wings
+from fullpipe.base.terminal import open_streams
 from fullpipe.commands.listing import Program
 from fullpipe.errors import ending, fail, heed_signals, printing, tracebacks, user_errors
-from fullpipe.terminal import open_streams
 
 COMMANDS = {
     "Experiments": {

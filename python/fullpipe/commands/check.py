@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 from fullpipe.algorithms import resolve
-from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     ENGINE,
@@ -30,6 +29,7 @@ from fullpipe.commands.options import (
 from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
+from fullpipe.study.engine import Engine
 
 
 @shares()
@@ -122,9 +122,9 @@ def command(
         fullpipe check scenarios --out results/main
         fullpipe check scenarios --against results/main --markdown change.md
     """
-    from fullpipe.checks.against import LIMIT
-    from fullpipe.checks.command import check_all
-    from fullpipe.checks.run import Given
+    from fullpipe.study.checks.against import LIMIT
+    from fullpipe.study.checks.command import check_all
+    from fullpipe.study.checks.run import Given
 
     if against is None:
         for name, value in (("--markdown", markdown), ("--limit", limit)):

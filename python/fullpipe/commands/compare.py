@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     AS_JSON,
@@ -33,6 +32,7 @@ from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen, has
 from fullpipe.stats.compare import ADVISED, LEAST_PAIRS
+from fullpipe.study.engine import Engine
 
 
 @shares()
@@ -113,9 +113,9 @@ def command(
         fullpipe compare cubic bbr3 --profile lte --repeat 30
         fullpipe compare results/lte results/lte-fq
     """
-    from fullpipe.comparison.command import compare
-    from fullpipe.comparison.plan import TooFewError, plan
-    from fullpipe.comparison.stored import are_stored, compare_stored
+    from fullpipe.study.comparison.command import compare
+    from fullpipe.study.comparison.plan import TooFewError, plan
+    from fullpipe.study.comparison.stored import are_stored, compare_stored
 
     settings = list(path)
     names = [*(algorithms or []), *([cc] if cc else [])]

@@ -61,7 +61,7 @@ def _profiles(_word: str) -> Iterator[tuple[str, str]]:
 
 
 def _scenarios(_word: str) -> Iterator[tuple[str, str]]:
-    from fullpipe import origin
+    from fullpipe.scenario import origin
 
     return ((file.stem, "") for file in origin.packaged())
 
@@ -87,13 +87,13 @@ def _metrics(_word: str) -> Iterator[tuple[str, str]]:
 
 
 def _names(_word: str) -> Iterator[tuple[str, str]]:
-    from fullpipe.explanations import known
+    from fullpipe.about.explanations import known
 
     return ((name, "") for name in known())
 
 
 def _tests(_word: str) -> Iterator[tuple[str, str]]:
-    from fullpipe import canned
+    from fullpipe.scenario import canned
 
     return ((each.name, each.purpose) for each in canned.every())
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe import terminal, wings
+from fullpipe import wings
+from fullpipe.base import terminal
 from fullpipe.commands.declare import Option
 from fullpipe.commands.options import AS_JSON
 from fullpipe.errors import fail
@@ -31,7 +32,7 @@ def command(
         fullpipe doctor
         fullpipe doctor --report
     """
-    from fullpipe import doctor
+    from fullpipe.about import doctor
 
     if as_json and report:
         fail("--json and --report exclude each other\n  fix: omit one of them")
@@ -50,7 +51,7 @@ def _facts() -> Iterator[tuple[str, str]]:
     """Yields the facts that the reader of a bug report needs first."""
     import platform
 
-    from fullpipe import doctor
+    from fullpipe.about import doctor
 
     yield "fullpipe", _build()
     yield "platform", platform.platform()
@@ -75,7 +76,7 @@ def _build() -> str:
     from importlib.metadata import PackageNotFoundError, distribution
 
     from fullpipe import _core
-    from fullpipe.batch.spec import build
+    from fullpipe.study.spec import build
 
     # This message is in a core that was compiled with overflow checks, as cargo's dev profile has.
     checked = b"attempt to add with overflow" in Path(_core.__file__).read_bytes()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from fullpipe.algorithms import resolve
-from fullpipe.batch.engine import Engine
+from fullpipe.base.toml import value_of
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     ALGORITHM,
@@ -31,7 +31,7 @@ from fullpipe.commands.options import (
 from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import SIMULATOR, runner
-from fullpipe.toml import value_of
+from fullpipe.study.engine import Engine
 
 BBR_DRAFT = "bbr-draft"
 
@@ -159,10 +159,10 @@ def command(
             verdicts = _draft(resolve.name_of(algorithm), params, seed, out, as_json=as_json)
             missed, unevaluated = "missed" in verdicts, "skipped" in verdicts
         else:
-            from fullpipe.evaluation.command import Asked, evaluate
-            from fullpipe.evaluation.measure import Contender
-            from fullpipe.evaluation.suite import axes_of
-            from fullpipe.evaluation.suite import suite as suite_of
+            from fullpipe.study.evaluation.command import Asked, evaluate
+            from fullpipe.study.evaluation.measure import Contender
+            from fullpipe.study.evaluation.suite import axes_of
+            from fullpipe.study.evaluation.suite import suite as suite_of
 
             criteria = suite_of(suite).with_axes(axes_of(axis or ()), criterion or ())
             [name] = (
@@ -188,8 +188,8 @@ def command(
 def _draft(
     algorithm: str, params: dict[str, str], seed: int, out: str | None, *, as_json: bool
 ) -> set[str]:
-    from fullpipe.evaluation.conformance import RefusedError, conformance
     from fullpipe.results.objects import writable
+    from fullpipe.study.evaluation.conformance import RefusedError, conformance
 
     try:
         with writable(out) if out else nullcontext((None, None)) as (directory, _):

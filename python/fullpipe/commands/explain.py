@@ -5,7 +5,7 @@ import sys
 from shutil import get_terminal_size
 from typing import Annotated
 
-from fullpipe import terminal
+from fullpipe.base import terminal
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.errors import fail
 
@@ -54,7 +54,7 @@ def command(
             fail("--schema: the schema is of all keys\n  fix: leave out the other words")
         print(_core.schema(), end="")
     elif docs:
-        from fullpipe.pages import NoPageError, listed, page
+        from fullpipe.about.pages import NoPageError, listed, page
 
         try:
             _show(page(name) if name else listed())
@@ -68,9 +68,9 @@ def command(
 
 def _explained(name: str) -> str:
     from fullpipe._core import ScenarioError
+    from fullpipe.about.explanations import UnknownNameError, explain
     from fullpipe.algorithms import resolve
     from fullpipe.errors import UserError
-    from fullpipe.explanations import UnknownNameError, explain
 
     console = terminal.console()
     with console.capture() as printed:

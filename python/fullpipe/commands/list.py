@@ -11,7 +11,7 @@ from fullpipe.commands.declare import Argument, Option
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fullpipe.catalogue import Named
+    from fullpipe.about.catalogue import Named
 
 
 class Kind(StrEnum):
@@ -60,8 +60,8 @@ def command(
         fullpipe list lessons
         fullpipe list programs --json
     """
-    from fullpipe.catalogue import as_json as written
-    from fullpipe.catalogue import kinds, lessons, metrics, names, programs, scenarios, tests
+    from fullpipe.about.catalogue import as_json as written
+    from fullpipe.about.catalogue import kinds, lessons, metrics, names, programs, scenarios, tests
 
     width = (
         get_terminal_size().columns if os.isatty(1) else None

@@ -2,10 +2,10 @@
 
 from typing import Annotated
 
-from fullpipe import origin
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import algorithms_of, path_options, setting
 from fullpipe.errors import fail, printing, user_errors
+from fullpipe.scenario import origin
 
 
 @path_options()
@@ -43,7 +43,7 @@ def command(
         fullpipe new bbr3 --rate 50mbit --rtt 20ms | fullpipe run -
     """
     from fullpipe.run import parse
-    from fullpipe.skeleton import skeleton
+    from fullpipe.scenario.skeleton import skeleton
 
     names = algorithms or ["cubic", "bbr3"]
     with user_errors(), printing():

@@ -12,12 +12,13 @@ from typing import Annotated, NoReturn
 
 import click
 
-from fullpipe import _core, origin
+from fullpipe import _core
 from fullpipe.algorithms import resolve
-from fullpipe.batch.engine import LOCAL, RAY
 from fullpipe.commands.declare import WORDS, Argument, Option, wrong
 from fullpipe.errors import UNEVALUATED, called, fail
-from fullpipe.path_options import PATH_OPTIONS, PathOption
+from fullpipe.scenario import origin
+from fullpipe.scenario.path_options import PATH_OPTIONS, PathOption
+from fullpipe.study.engine import LOCAL, RAY
 
 ON = (
     "Runners to use, separated by commas: sim is the simulator, `fullpipe doctor` lists the others."
@@ -259,7 +260,7 @@ def load_recipes(given: Sequence[Path] | None) -> None:
     Raises:
         UserError: When one can't be read, or has an error.
     """
-    from fullpipe import programs
+    from fullpipe.algorithms import programs
 
     for each in given or ():
         programs.load(each)
@@ -268,7 +269,7 @@ def load_recipes(given: Sequence[Path] | None) -> None:
 def allow_programs(yes: bool) -> None:
     """Lets scenarios run their own command lines, if `--programs` says so."""
     if yes:
-        from fullpipe import programs
+        from fullpipe.algorithms import programs
 
         programs.allow()
 

@@ -4,10 +4,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeVar
 
+from fullpipe.base.progress import Log
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import SHOW, known_metrics, span
 from fullpipe.errors import fail, user_errors
-from fullpipe.progress import Log
 from fullpipe.report import Form, SlideForm, write_panel, write_report
 from fullpipe.report.panels.declared import PANELS
 

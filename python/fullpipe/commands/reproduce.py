@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     ENGINE,
@@ -24,6 +23,7 @@ from fullpipe.commands.options import (
 from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import runner as one_runner
+from fullpipe.study.engine import Engine
 
 
 @shares(
@@ -101,8 +101,8 @@ def command(
         fullpipe reproduce kit --case K1 --seeds 3
         fullpipe reproduce microsoft --on uml
     """
-    from fullpipe.reproduce.command import reproduce
-    from fullpipe.verdicts.reader import PublishedError
+    from fullpipe.study.reproduce.command import reproduce
+    from fullpipe.study.verdicts.reader import PublishedError
 
     try:
         with user_errors():

@@ -7,9 +7,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fullpipe import origin, terminal
 from fullpipe._core import Scenario
 from fullpipe.algorithms import resolve
+from fullpipe.base import terminal
+from fullpipe.base.progress import Bar, Intervals
 from fullpipe.commands.declare import Option
 from fullpipe.commands.options import (
     CC,
@@ -32,9 +33,9 @@ from fullpipe.commands.options import (
 )
 from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, printing, stoppable, user_errors
-from fullpipe.progress import Bar, Intervals
 from fullpipe.run import Run, parse
 from fullpipe.runners import Runner, chosen, refuse
+from fullpipe.scenario import origin
 
 if TYPE_CHECKING:
     from fullpipe.results.qlog import Form
@@ -138,7 +139,7 @@ def _of_sweep(
     directory: Path, point: int | None, seed: int | None, settings: dict[str, str], simulated: bool
 ) -> Scenario:
     """Loads the scenario of a point; a real sender goes without the sweep's `send_jitter`."""
-    from fullpipe.sweeps.dataset import Sweep
+    from fullpipe.study.sweeps.dataset import Sweep
 
     if not (directory / "sweep.json").exists():
         fail(f"--point {point} needs the directory of a sweep, and {directory} is not one")
@@ -239,7 +240,7 @@ def _show(
     runs: Sequence[Run], walls_s: Sequence[float], out: str | None, qlog: Path | None
 ) -> None:
 
-    from fullpipe.view.run import show, show_scenario
+    from fullpipe.runs.view.run import show, show_scenario
 
     console = terminal.console()
     show_scenario(runs[0].scenario, console)

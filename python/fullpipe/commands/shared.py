@@ -9,7 +9,7 @@ from typing import NamedTuple
 import click
 
 from fullpipe.commands.declare import Command
-from fullpipe.path_options import PATH_OPTIONS
+from fullpipe.scenario.path_options import PATH_OPTIONS
 
 PATH = "path"
 """The title of the options of the path."""

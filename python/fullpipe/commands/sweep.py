@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe import origin
-from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Option
 from fullpipe.commands.options import (
     ENGINE,
@@ -31,6 +29,8 @@ from fullpipe.commands.options import (
 from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
+from fullpipe.scenario import origin
+from fullpipe.study.engine import Engine
 
 
 @shares()
@@ -153,15 +153,15 @@ def command(
         fullpipe sweep request-response --queue pfifo,fq_codel --show response.p95
         fullpipe sweep ten-cubic --until 'ci(goodput) < 2%'
     """
-    from fullpipe.batch.spec import SweepSpec
-    from fullpipe.sweeps.command import sweep
+    from fullpipe.study.spec import SweepSpec
+    from fullpipe.study.sweeps.command import sweep
 
     if max_repeat is not None and until is None:
         fail(
             '--max-repeat needs --until\n  fix: add --until "ci(goodput) < 2%", or use --repeat instead'
         )
     from fullpipe.stats import RuleError
-    from fullpipe.sweeps.until import asked
+    from fullpipe.study.sweeps.until import asked
 
     with user_errors():
         asked_metrics = known_metrics(show)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fullpipe.algorithms import programs_used
+from fullpipe.algorithms.programs import used as programs_used
 from fullpipe.report import values
 from fullpipe.report.model import Report
 from fullpipe.report.panels import (

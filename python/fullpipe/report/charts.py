@@ -14,10 +14,10 @@ from fullpipe.report.panels import curves, maps
 from fullpipe.report.static import STYLE, WIDTH, draw_lines, draw_maps
 from fullpipe.report.static_time import in_lines, say
 from fullpipe.results.load import load
+from fullpipe.runs.view.colors import styles
+from fullpipe.runs.view.figure import Picture
+from fullpipe.runs.view.left import left_out
 from fullpipe.stats import mean
-from fullpipe.view.colors import styles
-from fullpipe.view.figure import Picture
-from fullpipe.view.left import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

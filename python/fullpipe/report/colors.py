@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.view.colors import (
+from fullpipe.runs.view.colors import (
     COLORS,
     DASHES,
     DROPS,

@@ -16,8 +16,8 @@ from fullpipe.report import hexagons, page_data, svg
 from fullpipe.report.colors import COLORS, DASHES, ON_DARK, heat, own_looks
 from fullpipe.report.model import Again, Code, Density, Heat, Lines, Number, Table, Text, Timeline
 from fullpipe.report.page_timeline import timeline
-from fullpipe.view.document import document as framed
-from fullpipe.view.table import short
+from fullpipe.runs.view.document import document as framed
+from fullpipe.runs.view.table import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fullpipe.base.terminal import printable
 from fullpipe.report.model import Code, Number, Table, Text
 from fullpipe.report.static import write_pictures
 from fullpipe.results import disk
-from fullpipe.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from fullpipe.report.colors import Look, color_of, looks
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.drawn import fitted
 from fullpipe.report.panels.tracks import column
-from fullpipe.view.states import colors as state_colors
+from fullpipe.runs.view.states import colors as state_colors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

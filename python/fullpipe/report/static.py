@@ -26,8 +26,8 @@ from fullpipe.report.model import Clouds, Density, Heat, Lines, Table, Timeline
 from fullpipe.report.static_time import in_lines, over_time, say
 from fullpipe.report.svg import areas
 from fullpipe.results import disk
-from fullpipe.view.colors import styles, width
-from fullpipe.view.table import short
+from fullpipe.runs.view.colors import styles, width
+from fullpipe.runs.view.table import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

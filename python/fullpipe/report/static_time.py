@@ -16,10 +16,10 @@ from fullpipe.report.colors import COLORS, DASHES, DROPS, MARKS, Look, shaded
 from fullpipe.report.panels import drawn
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.tracks import column, rows_of
-from fullpipe.view.axes import GREY
-from fullpipe.view.colors import Style, styles, width
-from fullpipe.view.figure import Picture
-from fullpipe.view.states import colors as state_colors
+from fullpipe.runs.view.axes import GREY
+from fullpipe.runs.view.colors import Style, styles, width
+from fullpipe.runs.view.figure import Picture
+from fullpipe.runs.view.states import colors as state_colors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

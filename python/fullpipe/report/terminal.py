@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 from rich.text import Text
 
-from fullpipe.view.table import (
+from fullpipe.runs.view.table import (
     NONE,
     Spread,
     Trimmed,

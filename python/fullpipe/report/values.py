@@ -12,11 +12,11 @@ from fullpipe.results.model import RESULTS, RUNNER
 from fullpipe.results.overlay import factors
 from fullpipe.results.scenario import Tables
 from fullpipe.results.words import short
+from fullpipe.runs.view.left import left_out
+from fullpipe.runs.view.path import links_of_acks
+from fullpipe.runs.view.table import flow_name
 from fullpipe.stats import Interval, columns_asked, columns_shown, is_shown, mean, quantity
 from fullpipe.stats.quantity import rank
-from fullpipe.view.left import left_out
-from fullpipe.view.path import links_of_acks
-from fullpipe.view.table import flow_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -29,14 +29,14 @@ from fullpipe.report.why_words import (
 )
 from fullpipe.results.total import total_of
 from fullpipe.runners import has
+from fullpipe.runs.view.table import rate_text
 from fullpipe.stats import fairness
 from fullpipe.stats.words import digits
-from fullpipe.view.table import rate_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fullpipe.metrics import FlowMetrics, LinkMetrics, Metrics, WorkloadMetrics
+    from fullpipe.base.metrics import FlowMetrics, LinkMetrics, Metrics, WorkloadMetrics
 
 MOST = 8
 """The most sentences about a run."""

@@ -10,7 +10,7 @@ from fullpipe.stats.words import digits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fullpipe.metrics import Distribution
+    from fullpipe.base.metrics import Distribution
 
 MOST_NAMES = 4
 """The most names in a list."""

@@ -61,7 +61,7 @@ class FleetComparisonAbout(TypedDict):
 
 
 class CellRecord(TypedDict):
-    """A judged number in `table.json`, see :class:`fullpipe.verdicts.judged.Record`."""
+    """A judged number in `table.json`, see :class:`fullpipe.study.verdicts.judged.Record`."""
 
     case: str
     metric: str
@@ -72,7 +72,7 @@ class CellRecord(TypedDict):
 
 
 class ConditionRecord(TypedDict):
-    """A judged condition in `table.json`, see :class:`fullpipe.evaluation.conformance.ConditionRecord`."""
+    """A judged condition in `table.json`, see :class:`fullpipe.study.evaluation.conformance.ConditionRecord`."""
 
     case: str
     condition: str

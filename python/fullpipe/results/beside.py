@@ -22,7 +22,7 @@ from fullpipe.results.words import short, spans
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fullpipe.metrics import Metrics
+    from fullpipe.base.metrics import Metrics
     from fullpipe.results.about import TestAbout
 
     Settings = dict[str, str]

@@ -1,4 +1,4 @@
-"""Comparison of the contents of a JSON file with a type, such as those of :mod:`fullpipe.metrics`."""
+"""Comparison of the contents of a JSON file with a type, such as those of :mod:`fullpipe.base.metrics`."""
 
 from __future__ import annotations
 

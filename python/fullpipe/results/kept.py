@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from fullpipe._core import ScenarioError, __version__
-from fullpipe.bounded import Weight
+from fullpipe.base.bounded import Weight
+from fullpipe.base.metrics import UNTOLD, Metrics
 from fullpipe.errors import DamagedError, OtherVersionError, UserError
-from fullpipe.metrics import UNTOLD, Metrics
 from fullpipe.results import form, sums
 
 if TYPE_CHECKING:

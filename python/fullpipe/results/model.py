@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from fullpipe.metrics import Metrics
+    from fullpipe.base.metrics import Metrics
     from fullpipe.results.about import TestAbout
 
 RUNNER = "runner"

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from fullpipe._core import __version__, quantity
+from fullpipe.base.metrics import Metrics
 from fullpipe.errors import UserError
-from fullpipe.metrics import Metrics
 from fullpipe.results import disk
 from fullpipe.results.files import RUNNERS, fresh_file
 from fullpipe.results.kept import read_json, read_measured, read_parquet, read_text
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from fullpipe.metrics import FlowMetrics
-    from fullpipe.run_data import RunData
+    from fullpipe.base.metrics import FlowMetrics
+    from fullpipe.runs.data import RunData
 
 Form = Literal["json", "json-seq"]
 

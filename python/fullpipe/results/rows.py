@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe import _core
-from fullpipe.frame import table
-from fullpipe.metrics import LinkMetrics
+from fullpipe.base.frame import table
+from fullpipe.base.metrics import LinkMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fullpipe.metrics import Metrics
+    from fullpipe.base.metrics import Metrics
 
 
 def rows_of(metrics: Metrics, point: int = 0) -> pl.DataFrame:

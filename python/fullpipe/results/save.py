@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe.algorithms.own import FILE, own
-from fullpipe.programs import left
+from fullpipe.algorithms.programs import left
 from fullpipe.results import disk
 from fullpipe.results.files import RUNNERS, write_parquet
 from fullpipe.results.model import TABLES, table_file
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe._core import Scenario
-    from fullpipe.run_data import RunData
+    from fullpipe.runs.data import RunData
 
 
 PROGRAMS = "programs"
@@ -39,7 +39,7 @@ def save_run(run: RunData, directory: Path, *, picture: bool = True) -> None:
             if table in run.tables:
                 write_parquet(run.trace(table), table_file(directory, table))
         if picture:
-            from fullpipe.view.plot import picture as drawn
+            from fullpipe.runs.view.plot import picture as drawn
 
             with disk.NewFile(directory / "picture.png") as file:
                 drawn(run).savefig(file, format="png")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe.algorithms import own
-from fullpipe.metrics import Metrics
+from fullpipe.base.metrics import Metrics
 from fullpipe.results.about import TEST, Measured, RunnersAbout, TestAbout
 from fullpipe.results.files import RUNNERS
 from fullpipe.results.kept import read_json, read_measured, read_text

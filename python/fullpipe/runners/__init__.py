@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from fullpipe._core import Scenario, ScenarioError
-    from fullpipe.frame import Labels, Numbers
+    from fullpipe.base.frame import Labels, Numbers
 
     Progress = Callable[[float, float, int], object]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.memory import refuse_too_large
+from fullpipe.base.memory import refuse_too_large
 from fullpipe.runners import SIMULATOR
 
 if TYPE_CHECKING:

@@ -118,7 +118,7 @@ class Study(Protocol):
             cases: `fnmatch` patterns of cases to judge; empty for all.
             called: The directory's name in errors; None for its path.
             as_json: Whether to print only the records of the claims.
-            engine: Where the runs execute, a :class:`fullpipe.batch.engine.Engine`.
+            engine: Where the runs execute, a :class:`fullpipe.study.engine.Engine`.
         """
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from fullpipe.report.control import ARMS, controls
 from fullpipe.report.model import Number, Section, Table
 from fullpipe.report.values import shown, titled
+from fullpipe.runs.view.table import short
 from fullpipe.stats.quantity import quantity
 from fullpipe.stats.words import signed
-from fullpipe.view.table import short
 
 if TYPE_CHECKING:
     from fullpipe.report.control import Control

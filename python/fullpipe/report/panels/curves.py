@@ -15,7 +15,7 @@ from fullpipe.report.model import Line, Lines, Section
 from fullpipe.report.values import ALL, is_of_run, mean_of, several_have, titled
 from fullpipe.results.overlay import factors
 from fullpipe.results.words import short
-from fullpipe.view.left import left_out
+from fullpipe.runs.view.left import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

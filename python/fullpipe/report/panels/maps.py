@@ -11,7 +11,7 @@ from fullpipe.report.model import Heat, Section
 from fullpipe.report.values import several_have
 from fullpipe.results.overlay import factors
 from fullpipe.results.words import short
-from fullpipe.view.left import left_out
+from fullpipe.runs.view.left import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

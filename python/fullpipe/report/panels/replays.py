@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from fullpipe import wings
 from fullpipe.report.model import Again, Code, Number, Section, Table, Text
 from fullpipe.results.words import spans
-from fullpipe.view.left import left_out
-from fullpipe.view.table import short
+from fullpipe.runs.view.left import left_out
+from fullpipe.runs.view.table import short
 
 if TYPE_CHECKING:
     from fullpipe.report.model import Block, Cell

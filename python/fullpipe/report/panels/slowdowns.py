@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.metrics import decade_text
+from fullpipe.base.metrics import decade_text
 from fullpipe.report import values
 from fullpipe.report.colors import COLORS
 from fullpipe.report.model import Line, Lines, Number, Section, Table
 from fullpipe.results.words import short
+from fullpipe.runs.view.left import left_out
 from fullpipe.stats import mean
-from fullpipe.view.left import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

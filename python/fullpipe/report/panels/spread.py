@@ -9,8 +9,8 @@ import numpy as np
 
 from fullpipe.report.model import Cloud, Clouds, Line, Lines, Section
 from fullpipe.report.values import titled
+from fullpipe.runs.view.left import left_out
 from fullpipe.stats import cdf, ellipse, quantity
-from fullpipe.view.left import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

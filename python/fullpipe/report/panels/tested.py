@@ -13,7 +13,7 @@ from fullpipe.report.model import Finding, Number, Section, Table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fullpipe.metrics import Metrics
+    from fullpipe.base.metrics import Metrics
     from fullpipe.report.model import Cell
     from fullpipe.results.model import Results
 

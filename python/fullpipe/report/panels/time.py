@@ -24,11 +24,11 @@ from fullpipe.report.why_words import MOST_NAMES, listed
 from fullpipe.results import read_parquet
 from fullpipe.results.scenario import Tables
 from fullpipe.results.words import ONLY_FLOW
+from fullpipe.runs.view.left import left_out
+from fullpipe.runs.view.path import links_of_acks
 from fullpipe.stats import fairness, jain_over_time, rates_per_window
 from fullpipe.stats.fairness import WINDOW_S
 from fullpipe.stats.words import digits
-from fullpipe.view.left import left_out
-from fullpipe.view.path import links_of_acks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from fullpipe import _core
-from fullpipe.given import declared
 from fullpipe.report.model import Column, Source, Span, Stay, Track
 from fullpipe.report.panels import packets
 from fullpipe.results import read_parquet
-from fullpipe.view.path import links_of_acks
-from fullpipe.view.plot_links import NOTABLE_S
+from fullpipe.runs.given import declared
+from fullpipe.runs.view.path import links_of_acks
+from fullpipe.runs.view.plot_links import NOTABLE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -5,12 +5,12 @@ from __future__ import annotations
 import platform
 from typing import TYPE_CHECKING
 
-from fullpipe.doctor import Finding
+from fullpipe.about.doctor import Finding
 from fullpipe.wings.bpf.machine import needs
 from fullpipe.wings.bpf.program import KernelError, objects
 
 if TYPE_CHECKING:
-    from fullpipe.doctor import State
+    from fullpipe.about.doctor import State
 
 
 def findings() -> list[Finding]:

@@ -16,7 +16,7 @@ from fullpipe.wings.bpf.program import KernelError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fullpipe.frame import Labels, Numbers
+    from fullpipe.base.frame import Labels, Numbers
     from fullpipe.runners import Result
 
 

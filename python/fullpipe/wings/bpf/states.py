@@ -16,7 +16,7 @@ from fullpipe.wings.bpf.program import OBJECTS, program
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fullpipe.frame import Labels, Numbers
+    from fullpipe.base.frame import Labels, Numbers
 
 INTERVAL_US = 1000
 """Least time between two rows of a connection, and so the error of a transition's time."""

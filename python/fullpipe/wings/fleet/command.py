@@ -8,11 +8,12 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from fullpipe import _core, terminal
-from fullpipe.batch.spec import command_line
+from fullpipe import _core
+from fullpipe.base import terminal
+from fullpipe.base.progress import reading
 from fullpipe.errors import refusal, stoppable
-from fullpipe.progress import reading
 from fullpipe.results import disk
+from fullpipe.study.spec import command_line
 from fullpipe.wings.fleet.ingest import Ingest, Options
 from fullpipe.wings.fleet.show import facts, show, unread, warn
 from fullpipe.wings.fleet.sources import streams

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from fullpipe._core import __version__
-from fullpipe.batch.store import alone
 from fullpipe.errors import DamagedError, refusal
 from fullpipe.results import disk
 from fullpipe.results.kept import read_sealed
 from fullpipe.results.sums import write_json
+from fullpipe.study.store import alone
 from fullpipe.wings.fleet import store
 from fullpipe.wings.fleet.records import INGESTED, INGESTED_FORMAT, PROGRESS
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.batch.store import alone
 from fullpipe.errors import refusal, stoppable
 from fullpipe.results import disk
+from fullpipe.study.store import alone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

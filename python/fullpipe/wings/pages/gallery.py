@@ -15,14 +15,14 @@ from fullpipe import _core
 from fullpipe._core import __version__
 from fullpipe.algorithms.plugins import built_in
 from fullpipe.algorithms.resolve import POLICY, kind_of
-from fullpipe.checks.judge import judged
-from fullpipe.progress import Counter
+from fullpipe.base.progress import Counter
 from fullpipe.report.html import asset, document
 from fullpipe.results import suited_interval
 from fullpipe.results.rows import rows_of
 from fullpipe.results.words import first_comment
 from fullpipe.run import load, run
-from fullpipe.view.run import text
+from fullpipe.runs.view.run import text
+from fullpipe.study.checks.judge import judged
 from fullpipe.wings.pages.explore import again, inside, runs_in_pages
 
 if TYPE_CHECKING:

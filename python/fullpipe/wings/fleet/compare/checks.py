@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from fullpipe.runs.view.table import short
 from fullpipe.stats.clusters import Clusters, sample_ratio
 from fullpipe.stats.words import digits
-from fullpipe.view.table import short
 from fullpipe.wings.fleet.compare.count import GROUPS
 from fullpipe.wings.fleet.compare.decide import said, signed
 from fullpipe.wings.fleet.records import record

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from fullpipe import terminal
+from fullpipe.base import terminal
 from fullpipe.errors import printing, stoppable
 from fullpipe.results import disk, fresh_directory
 from fullpipe.wings.fleet.compare.analysis import Analysis
@@ -48,7 +48,7 @@ def _compare(options: CompareOptions, form: Form, out: Path | None, as_json: boo
 
 
 def _analyzed(options: CompareOptions) -> Analysis:
-    from fullpipe.progress import counting
+    from fullpipe.base.progress import counting
 
     done = 0
     with stoppable(lambda: f"after {done:,} rows"):

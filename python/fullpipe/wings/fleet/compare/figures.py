@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fullpipe.report.model import Density, Line, Lines
+from fullpipe.runs.view.table import short
 from fullpipe.stats.clusters import alone
-from fullpipe.view.table import short
 from fullpipe.wings.fleet.compare import metrics
 from fullpipe.wings.fleet.compare.bands import KM_A_MS, bands, envelope
 from fullpipe.wings.fleet.compare.count import over_time

@@ -9,7 +9,7 @@ import numpy as np
 
 from fullpipe.report.model import Number, Report, Section, Table
 from fullpipe.report.values import shown
-from fullpipe.view.table import short
+from fullpipe.runs.view.table import short
 from fullpipe.wings.fleet.compare import figures, metrics
 from fullpipe.wings.fleet.compare.decide import pairs, said
 from fullpipe.wings.fleet.compare.extras import cpu, ecn, histograms

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from fullpipe.view.table import Trimmed, digits, make_table
+from fullpipe.runs.view.table import Trimmed, digits, make_table
 from fullpipe.wings.fleet.compare.decide import said
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fullpipe import terminal
-from fullpipe.batch import kept_in
-from fullpipe.batch.execute import telling
-from fullpipe.batch.spec import command_line
+from fullpipe.base import terminal
+from fullpipe.base.progress import Counter
 from fullpipe.errors import stoppable
-from fullpipe.progress import Counter
 from fullpipe.results import objects
+from fullpipe.study import kept_in
+from fullpipe.study.execute import telling
+from fullpipe.study.spec import command_line
 from fullpipe.wings.fleet import store as tables
 from fullpipe.wings.fleet.population.execute import execute
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from fullpipe.batch.engine import Engine
+    from fullpipe.study.engine import Engine
     from fullpipe.wings.fleet.population.spec import PopulationSpec
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.batch.engine import HERE, drain
-from fullpipe.batch.execute import simulated
+from fullpipe.study.engine import HERE, drain
+from fullpipe.study.execute import simulated
 from fullpipe.wings.fleet.population.store import PopulationStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fullpipe.batch.engine import Engine, Step
-    from fullpipe.progress import Counter
+    from fullpipe.base.progress import Counter
+    from fullpipe.study.engine import Engine, Step
     from fullpipe.wings.fleet.population.spec import PopulationSpec
 
 SHARD_S = 10.0

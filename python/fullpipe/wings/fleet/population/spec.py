@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.batch.spec import Planned, build
-from fullpipe.origin import read
+from fullpipe.scenario.origin import read
+from fullpipe.study.spec import Planned, build
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

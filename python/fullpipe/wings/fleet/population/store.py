@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import polars as pl
 
-from fullpipe.batch.store import Store, gaps, header
+from fullpipe.base.frame import table
 from fullpipe.errors import DamagedError
-from fullpipe.frame import table
 from fullpipe.results import disk, scan_parquet, sums, write_shard
 from fullpipe.results.kept import read_sealed, read_text, shards
+from fullpipe.study.store import Store, gaps, header
 from fullpipe.wings.fleet import records
 from fullpipe.wings.fleet import store as tables
 from fullpipe.wings.fleet.population.spec import FORMAT, PopulationSpec
@@ -28,7 +28,7 @@ from fullpipe.wings.fleet.records import COUNTED, SHARDS, SIMULATED
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fullpipe.batch.engine import Shard
+    from fullpipe.study.engine import Shard
 
 _SHARD = re.compile(r"(\d+)-(\d+)")
 _ALL = "all"

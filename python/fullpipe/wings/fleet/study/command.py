@@ -6,20 +6,20 @@ import json
 import time
 from typing import TYPE_CHECKING
 
-from fullpipe import terminal
-from fullpipe.batch.checkpoint import Checkpoint
-from fullpipe.batch.execute import one_cluster, telling
+from fullpipe.base import terminal
+from fullpipe.base.progress import Counter
 from fullpipe.errors import stoppable
-from fullpipe.progress import Counter
 from fullpipe.results import disk, fresh_directory, objects
-from fullpipe.verdicts.judged import Verdict, records, write_table
+from fullpipe.study.checkpoint import Checkpoint
+from fullpipe.study.execute import one_cluster, telling
+from fullpipe.study.verdicts.judged import Verdict, records, write_table
 from fullpipe.wings.fleet.study import published, show, study
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from fullpipe.batch.engine import Engine
+    from fullpipe.study.engine import Engine
 
 
 FLEETS = "fleets"

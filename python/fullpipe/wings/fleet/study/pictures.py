@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter
 
-from fullpipe.verdicts.judged import Verdict
-from fullpipe.verdicts.show import digits
+from fullpipe.study.verdicts.judged import Verdict
+from fullpipe.study.verdicts.show import digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fullpipe.verdicts.judged import Judged
+    from fullpipe.study.verdicts.judged import Judged
     from fullpipe.wings.fleet.study.published import ArmClaim, FleetStudy
     from fullpipe.wings.fleet.study.study import FleetOutcome
 

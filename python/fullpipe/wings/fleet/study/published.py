@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.statement import KEYS, Statement, read_statement
-from fullpipe.verdicts.reader import PublishedError, Reader, read_toml
+from fullpipe.study.reproduce.statement import KEYS, Statement, read_statement
+from fullpipe.study.verdicts.reader import PublishedError, Reader, read_toml
 from fullpipe.wings.fleet.study.measures import OF_MORE, OF_ONE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fullpipe.verdicts.reader import Json, Table
+    from fullpipe.study.verdicts.reader import Json, Table
 
 _KEYS = ("name", "title", "source", "fleet", "claim", "silent", "assumption")
 _CLAIM = (*KEYS, "measure", "compare", "of")

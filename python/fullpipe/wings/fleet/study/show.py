@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from fullpipe.reproduce.show_claims import HEAD, show_verdicts
-from fullpipe.verdicts.show import confidence, digits, interval, row, sums, wrapped
+from fullpipe.study.reproduce.show_claims import HEAD, show_verdicts
+from fullpipe.study.verdicts.show import confidence, digits, interval, row, sums, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fullpipe.verdicts.judged import Judged
+    from fullpipe.study.verdicts.judged import Judged
     from fullpipe.wings.fleet.study.published import ArmClaim, FleetStudy
     from fullpipe.wings.fleet.study.study import FleetOutcome
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.batch.engine import HERE
-from fullpipe.verdicts.estimate import Estimate
-from fullpipe.verdicts.judged import Judged, Verdict, held
+from fullpipe.study.engine import HERE
+from fullpipe.study.verdicts.estimate import Estimate
+from fullpipe.study.verdicts.judged import Judged, Verdict, held
 from fullpipe.wings.fleet.population.execute import execute
 from fullpipe.wings.fleet.population.spec import PopulationSpec, population
 from fullpipe.wings.fleet.study.measures import OF_MORE, OF_ONE, arms, first, lower_loss
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fullpipe.batch.engine import Engine
-    from fullpipe.progress import Counter
+    from fullpipe.base.progress import Counter
+    from fullpipe.study.engine import Engine
     from fullpipe.wings.fleet.study.measures import Arm, Values
     from fullpipe.wings.fleet.study.published import ArmClaim, FleetStudy
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe._core import __version__
-from fullpipe.batch.checkpoint import Checkpoint, directory
 from fullpipe.results.sums import is_whole
+from fullpipe.study.checkpoint import Checkpoint, directory
 from fullpipe.wings.fleet.workload.flows import KEY, FlowsError
 from fullpipe.wings.traces.foreign import formats
 
@@ -169,7 +169,7 @@ def unfinished(out: Path) -> Path:
 
 def _work(files: Sequence[Path], options: Mapping[str, object]) -> dict[str, str]:
     """Returns all that the flows depend on, by names for messages."""
-    from fullpipe.batch.spec import build
+    from fullpipe.study.spec import build
 
     of = [file.stat() if file.exists() else None for file in files]
     return {

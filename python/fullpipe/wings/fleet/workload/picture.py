@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 
 from fullpipe.report.colors import COLORS
 from fullpipe.results import disk, fresh_file
-from fullpipe.view.table import rate_unit
+from fullpipe.runs.view.table import rate_unit
 from fullpipe.wings.fleet.workload.describe import decades
 from fullpipe.wings.fleet.workload.show import size, time, whole
 

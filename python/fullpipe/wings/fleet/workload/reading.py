@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from fullpipe.base.progress import Log
+from fullpipe.base.terminal import console
 from fullpipe.errors import fail, stoppable
-from fullpipe.progress import Log
-from fullpipe.terminal import console
 from fullpipe.wings.fleet.workload.flows import FlowsError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from fullpipe.view.table import NONE, digits, make_table, number_columns, rate_unit
+from fullpipe.runs.view.table import NONE, digits, make_table, number_columns, rate_unit
 from fullpipe.wings.fleet.workload.describe import SHARES, by_bytes, decades, quantile
 
 if TYPE_CHECKING:

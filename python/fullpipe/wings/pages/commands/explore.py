@@ -20,8 +20,8 @@ from fullpipe.commands.options import (
 )
 from fullpipe.commands.shared import STORE, shares
 from fullpipe.errors import fail, user_errors
-from fullpipe.origin import warm_up
 from fullpipe.run import parse
+from fullpipe.scenario.origin import warm_up
 
 
 @shares(
@@ -147,7 +147,7 @@ def _explorer(
 
 
 def _gallery() -> str:
-    from fullpipe import origin
+    from fullpipe.scenario import origin
     from fullpipe.wings.pages import gallery
 
     return gallery.page(gallery.entries(origin.packaged()))

@@ -11,11 +11,12 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
-from fullpipe import _core, origin
+from fullpipe import _core
 from fullpipe.algorithms import resolve
 from fullpipe.algorithms.plugins import built_in
-from fullpipe.view.colors import COLORS, DASHES, ON_DARK, color_of
-from fullpipe.view.document import document
+from fullpipe.runs.view.colors import COLORS, DASHES, ON_DARK, color_of
+from fullpipe.runs.view.document import document
+from fullpipe.scenario import origin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -199,7 +200,7 @@ def _alone(text: str, file: str) -> str:
 
 def _state_colors() -> dict[str, Any]:
     """Returns the colors of states as pictures of runs have them: on white, and on a dark page."""
-    from fullpipe.view import states
+    from fullpipe.runs.view import states
 
     fields = [field for each in _core.algorithms() for field in each["fields"]]
     named = [label for field in fields if field["name"] == "state" for label in field["labels"]]

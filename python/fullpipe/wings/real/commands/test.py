@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     AS_JSON,
@@ -26,6 +25,7 @@ from fullpipe.commands.options import (
 )
 from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, user_errors
+from fullpipe.study.engine import Engine
 
 if TYPE_CHECKING:
     from fullpipe.wings.real.loadtest.plan import Plan
@@ -133,10 +133,10 @@ def command(
         fullpipe test program --profile dsl --server 'iperf3 -s' \
             -- iperf3 -c 100.64.0.1 -R -t 90
     """
-    from fullpipe import canned
+    from fullpipe.scenario import canned
 
     if name is None:
-        from fullpipe.catalogue import names, tests
+        from fullpipe.about.catalogue import names, tests
 
         print(names(tests()))
         return

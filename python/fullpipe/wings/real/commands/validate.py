@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Option
 from fullpipe.commands.options import (
     ENGINE,
@@ -17,6 +16,7 @@ from fullpipe.commands.options import (
 from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import runner as one_runner
+from fullpipe.study.engine import Engine
 
 
 @shares(
@@ -120,7 +120,7 @@ def command(
         fullpipe validate --on kernel
         fullpipe validate --random 200 --seed 1 --out results/random
     """
-    from fullpipe.verdicts.reader import PublishedError
+    from fullpipe.study.verdicts.reader import PublishedError
     from fullpipe.wings.real.validate.command import validate
 
     where = Engine(engine.value, threads)

@@ -10,11 +10,11 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from fullpipe.arguments import checked
-from fullpipe.frame import flattened
-from fullpipe.kept import Kept
-from fullpipe.path_options import keyed
-from fullpipe.toml import as_set
+from fullpipe.base.arguments import checked
+from fullpipe.base.frame import flattened
+from fullpipe.base.toml import as_set
+from fullpipe.report.kept import Kept
+from fullpipe.scenario.path_options import keyed
 from fullpipe.wings.real.links.path import path as scenario_of_path
 from fullpipe.wings.real.links.run import execute, refuse
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fullpipe._core import Scenario
-    from fullpipe.given import ScenarioLike
-    from fullpipe.metrics import Metrics
-    from fullpipe.toml import Setting
-    from fullpipe.view.figure import Picture
+    from fullpipe.base.metrics import Metrics
+    from fullpipe.base.toml import Setting
+    from fullpipe.runs.given import ScenarioLike
+    from fullpipe.runs.view.figure import Picture
 
 _WAYS = ("down", "up")
 
@@ -238,7 +238,7 @@ class Link(Kept):
         return read_measured(self.directory / "metrics.json")
 
     def _repr_html_(self) -> str:
-        from fullpipe.view.html import Page
+        from fullpipe.runs.view.html import Page
         from fullpipe.wings.real.links.show import show
 
         page = Page()

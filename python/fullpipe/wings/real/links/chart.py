@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from fullpipe.view.table import digits, rate_text
+from fullpipe.runs.view.table import digits, rate_text
 from fullpipe.wings.real.links.show import WAYS
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullpipe._core import Scenario
-from fullpipe.origin import PATH
 from fullpipe.run import unjudged
+from fullpipe.scenario.origin import PATH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fullpipe.given import ScenarioLike
+    from fullpipe.runs.given import ScenarioLike
 
 _UP = ("rate", "buffer", "queue", "loss")
 """Keys that each link has; the RTT is a key of the path."""

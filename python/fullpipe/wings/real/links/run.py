@@ -11,7 +11,8 @@ from contextlib import nullcontext, suppress
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fullpipe import _core, terminal
+from fullpipe import _core
+from fullpipe.base import terminal
 from fullpipe.errors import UserError, stoppable
 from fullpipe.results import disk, objects
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from fullpipe.results.total import Total
-from fullpipe.view.table import (
+from fullpipe.runs.view.table import (
     NONE,
     Trimmed,
     digits,

@@ -8,17 +8,17 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fullpipe import terminal
 from fullpipe._core import ScenarioError
-from fullpipe.batch.engine import HERE
-from fullpipe.batch.execute import NOTHING, refuse_engine, repeat, telling
-from fullpipe.batch.repeated import Repeated, Setup
+from fullpipe.base import terminal
+from fullpipe.base.progress import Bar, Counter, Intervals
 from fullpipe.errors import printing, stoppable
-from fullpipe.progress import Bar, Counter, Intervals
 from fullpipe.results import disk, objects, save_run
 from fullpipe.results.about import TEST
 from fullpipe.run import Run
 from fullpipe.runners import refuse_kinds
+from fullpipe.study.engine import HERE
+from fullpipe.study.execute import NOTHING, refuse_engine, repeat, telling
+from fullpipe.study.repeated import Repeated, Setup
 from fullpipe.wings.real.loadtest.measure import measure
 from fullpipe.wings.real.loadtest.plan import PlanError
 from fullpipe.wings.real.loadtest.show import Outcome, about, record, show
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fullpipe.batch.engine import Engine
     from fullpipe.runners import Runner
+    from fullpipe.study.engine import Engine
     from fullpipe.wings.real.loadtest.measure import Numbers
     from fullpipe.wings.real.loadtest.plan import Plan
 
@@ -126,7 +126,7 @@ def _others(plan: Plan, runner: Runner, seeds: Sequence[int], engine: Engine) ->
 
 
 def _print(outcome: Outcome, warnings: Sequence[str], out: str | None, wall_s: float) -> None:
-    from fullpipe.view.path import path_line
+    from fullpipe.runs.view.path import path_line
 
     plan = outcome.plan
     console = terminal.console()

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from fullpipe.metrics import FlowMetrics
-    from fullpipe.run_data import RunData
+    from fullpipe.base.metrics import FlowMetrics
+    from fullpipe.runs.data import RunData
     from fullpipe.wings.real.loadtest.plan import Plan
 
     Times = NDArray[np.float64]

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe.algorithms.resolve import described_in
+from fullpipe.base.toml import document
 from fullpipe.errors import UserError
-from fullpipe.origin import PATH, TIMES
-from fullpipe.toml import document
+from fullpipe.scenario.origin import PATH, TIMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fullpipe.canned import Canned
+    from fullpipe.scenario.canned import Canned
 
 UPLINK = "uplink"
 """The link from the client to the server; the bottleneck is the one to the client. Profiles have the same names."""

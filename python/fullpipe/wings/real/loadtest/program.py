@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from fullpipe import terminal
+from fullpipe.base import terminal
 from fullpipe.errors import UserError, printing, stoppable
 from fullpipe.results import disk, objects
 from fullpipe.results.about import TEST
@@ -221,7 +221,7 @@ def _way(
 def _print(
     outcome: Outcome, report: dict[str, Any], program: Sequence[str], out: str | None
 ) -> None:
-    from fullpipe.view.path import path_line
+    from fullpipe.runs.view.path import path_line
 
     console = terminal.console()
     console.print(f"program: {shlex.join(program)}", style="bold", markup=False)

@@ -6,8 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.stats import mean
-from fullpipe.view.table import (
+from fullpipe.runs.view.table import (
     NONE,
     Spread,
     Trimmed,
@@ -18,6 +17,7 @@ from fullpipe.view.table import (
     narrow,
     number_columns,
 )
+from fullpipe.stats import mean
 from fullpipe.wings.real.loadtest import rpm
 from fullpipe.wings.real.loadtest.measure import PHASES, WAYS
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fullpipe.results.about import TestAbout, TestTable
+    from fullpipe.runs.view.table import Cell
     from fullpipe.stats import Interval
-    from fullpipe.view.table import Cell
     from fullpipe.wings.real.loadtest.measure import Numbers
     from fullpipe.wings.real.loadtest.plan import Plan
 

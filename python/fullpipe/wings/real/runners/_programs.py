@@ -11,8 +11,8 @@ from fullpipe.wings.bpf import needed as _bpf
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fullpipe.programs.left import Folders
-    from fullpipe.programs.lines import Lines
+    from fullpipe.algorithms.programs.left import Folders
+    from fullpipe.algorithms.programs.lines import Lines
     from fullpipe.runners import Result
 
 

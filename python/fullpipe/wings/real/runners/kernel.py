@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
+from fullpipe.algorithms.programs.left import Folders
+from fullpipe.algorithms.programs.lines import lines
+from fullpipe.base.progress import Intervals
 from fullpipe.errors import refusal
-from fullpipe.programs.left import Folders
-from fullpipe.programs.lines import lines
-from fullpipe.progress import Intervals
 from fullpipe.runners import Missing
 from fullpipe.wings.bpf import needed as _bpf
 from fullpipe.wings.bpf import states as _states

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullpipe import _core
+from fullpipe.algorithms.programs.left import Folders
+from fullpipe.algorithms.programs.lines import lines
 from fullpipe.errors import RunnerError, refusal
-from fullpipe.programs.left import Folders
-from fullpipe.programs.lines import lines
 from fullpipe.runners import Missing
 from fullpipe.wings.real.runners import _uml_boot
 from fullpipe.wings.real.runners._programs import WithPrograms

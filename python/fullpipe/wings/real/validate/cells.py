@@ -9,14 +9,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullpipe.batch.repeated import Setup
-from fullpipe.verdicts.judged import Tolerance
-from fullpipe.verdicts.reader import PublishedError, Reader, read_toml
+from fullpipe.study.repeated import Setup
+from fullpipe.study.verdicts.judged import Tolerance
+from fullpipe.study.verdicts.reader import PublishedError, Reader, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fullpipe.verdicts.reader import Json, Table
+    from fullpipe.study.verdicts.reader import Json, Table
 
 FILE = Path(__file__).resolve().parents[5] / "tests" / "oracle" / "cells.toml"
 

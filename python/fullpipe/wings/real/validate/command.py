@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
-from fullpipe import terminal
 from fullpipe._core import ScenarioError
-from fullpipe.batch.engine import HERE
-from fullpipe.batch.execute import NOTHING, on_threads, one_cluster, refuse_engine, repeat, telling
-from fullpipe.batch.repeated import Repeated
+from fullpipe.base import terminal
+from fullpipe.base.progress import counting
 from fullpipe.errors import printing, stoppable
-from fullpipe.progress import counting
 from fullpipe.results import disk, fresh_file
 from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER as SIMULATOR
-from fullpipe.verdicts.judged import Verdict, records
+from fullpipe.study.engine import HERE
+from fullpipe.study.execute import NOTHING, on_threads, one_cluster, refuse_engine, repeat, telling
+from fullpipe.study.repeated import Repeated
+from fullpipe.study.verdicts.judged import Verdict, records
 from fullpipe.wings.real.validate import cells as read_cells
 from fullpipe.wings.real.validate import recorded, show
 from fullpipe.wings.real.validate.judge import judge, skipped
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fullpipe.batch.engine import Engine
     from fullpipe.run import Run
     from fullpipe.runners import Progress, Runner
+    from fullpipe.study.engine import Engine
     from fullpipe.wings.real.validate.cells import Cell, Cells
     from fullpipe.wings.real.validate.judge import CellOutcome
     from fullpipe.wings.real.validate.recorded import RecordedFlow
@@ -67,7 +67,7 @@ def validate(
         traces: New directory for a traced run of each cell on simulator and kernel, with a page that
             shows both.
         out: New file for the whole table with intervals, as Markdown.
-        as_json: Whether to print only the list of :class:`fullpipe.verdicts.judged.Record`.
+        as_json: Whether to print only the list of :class:`fullpipe.study.verdicts.judged.Record`.
         engine: Where the runs execute.
 
     Returns:

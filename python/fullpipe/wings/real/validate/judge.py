@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.verdicts.estimate import Estimate, estimate
-from fullpipe.verdicts.judged import Judged, Verdict, held
+from fullpipe.study.verdicts.estimate import Estimate, estimate
+from fullpipe.study.verdicts.judged import Judged, Verdict, held
 from fullpipe.wings.real.validate.quantities import by_algorithm, mean_of, retransmits_of, share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from fullpipe.verdicts.judged import Tolerance
+    from fullpipe.study.verdicts.judged import Tolerance
     from fullpipe.wings.real.validate.cells import Cell
     from fullpipe.wings.real.validate.quantities import Repeat
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from fullpipe.results import disk
 from fullpipe.results.kept import read_json
-from fullpipe.verdicts.reader import PublishedError
+from fullpipe.study.verdicts.reader import PublishedError
 from fullpipe.wings.real.validate.cells import FILE
 from fullpipe.wings.real.validate.quantities import FlowNumbers
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fullpipe.metrics import Metrics
+    from fullpipe.base.metrics import Metrics
     from fullpipe.wings.real.validate.cells import Cell
 
 RESULTS = FILE.with_name("linux.json")

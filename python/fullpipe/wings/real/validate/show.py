@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.text import Text
 
 from fullpipe.runners import is_simulator
-from fullpipe.verdicts.judged import Verdict
-from fullpipe.verdicts.show import STYLES, row
+from fullpipe.study.verdicts.judged import Verdict
+from fullpipe.study.verdicts.show import STYLES, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fullpipe.runners import Runner
-    from fullpipe.verdicts.estimate import Estimate
-    from fullpipe.verdicts.judged import Judged
+    from fullpipe.study.verdicts.estimate import Estimate
+    from fullpipe.study.verdicts.judged import Judged
     from fullpipe.wings.real.validate.judge import CellOutcome
 
 _COLUMNS = {"goodput": 10, "RTT": 10, "queue p95": 11, "resent": 11}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fullpipe.base.progress import counting
 from fullpipe.errors import stoppable
-from fullpipe.progress import counting
 from fullpipe.report import write_report
 from fullpipe.results import disk, fresh_directory, save_runs
 from fullpipe.run import Run

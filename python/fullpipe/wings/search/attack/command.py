@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from fullpipe import terminal
 from fullpipe.algorithms.own import lines as lines_of
 from fullpipe.algorithms.own import options, own
 from fullpipe.algorithms.resolve import code, short_name
-from fullpipe.batch.checkpoint import Checkpoint
-from fullpipe.batch.engine import HERE
-from fullpipe.batch.execute import one_cluster, telling
-from fullpipe.batch.spec import build
+from fullpipe.base import terminal
+from fullpipe.base.progress import Counter
 from fullpipe.errors import UserError, printing, stoppable
-from fullpipe.progress import Counter
 from fullpipe.results import disk, fresh_directory, objects
-from fullpipe.verdicts.judged import finite
-from fullpipe.verdicts.show import wrapped
+from fullpipe.study.checkpoint import Checkpoint
+from fullpipe.study.engine import HERE
+from fullpipe.study.execute import one_cluster, telling
+from fullpipe.study.spec import build
+from fullpipe.study.verdicts.judged import finite
+from fullpipe.study.verdicts.show import wrapped
 from fullpipe.wings.search.attack import worst as chosen
 from fullpipe.wings.search.attack.goals import goal as goal_of
 from fullpipe.wings.search.attack.optimize import optimizer
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fullpipe.algorithms.own import Own
-    from fullpipe.batch.engine import Engine
+    from fullpipe.study.engine import Engine
     from fullpipe.wings.search.attack.goals import Goal
     from fullpipe.wings.search.attack.worst import Worst
 
@@ -150,7 +150,7 @@ def _plan(algorithm: str, params: Mapping[str, object], asked: Asked) -> Plan:
 
 def _refuse_wrong(plan: Plan) -> None:
     """Refuses an unknown algorithm or parameter, and a missing package, before the search."""
-    from fullpipe.batch.cells import HERE
+    from fullpipe.study.cells import HERE
 
     tables = {
         "duration": "10ms",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from fullpipe._core import quantity
-from fullpipe.batch.cells import HERE
 from fullpipe.errors import UserError
+from fullpipe.study.cells import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -122,7 +122,7 @@ class Goal:
 
     def shown(self, value: float) -> str:
         """Writes a value with its unit."""
-        from fullpipe.view.table import digits
+        from fullpipe.runs.view.table import digits
 
         return f"{digits(value * self.scale)} {self.unit}".strip()
 

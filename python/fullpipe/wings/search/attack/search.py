@@ -8,9 +8,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fullpipe.batch.engine import HERE, Engine
-from fullpipe.batch.execute import unrepeatable
 from fullpipe.errors import UnrepeatableError
+from fullpipe.study.engine import HERE, Engine
+from fullpipe.study.execute import unrepeatable
 from fullpipe.wings.search.attack.goals import LAST_S
 from fullpipe.wings.search.attack.optimize import PART, Evolution, Faces, Random
 from fullpipe.wings.search.attack.trial import Value, measure, suited
@@ -18,7 +18,7 @@ from fullpipe.wings.search.attack.trial import Value, measure, suited
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fullpipe.batch.checkpoint import Checkpoint
+    from fullpipe.study.checkpoint import Checkpoint
     from fullpipe.wings.search.attack.goals import Goal
     from fullpipe.wings.search.attack.optimize import Candidate
     from fullpipe.wings.search.attack.space import Space

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
-from fullpipe.batch.cells import HERE
 from fullpipe.errors import UserError
-from fullpipe.verdicts.reader import Reader, read_toml
+from fullpipe.study.cells import HERE
+from fullpipe.study.verdicts.reader import Reader, read_toml
 from fullpipe.wings.search.attack import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fullpipe.verdicts.reader import Table
+    from fullpipe.study.verdicts.reader import Table
 
 USUAL = Path(__file__).parent / "space.toml"
 """The space of the package."""
@@ -166,7 +166,7 @@ class Face:
         return Face(self.space, parts), Point(tuple(numbers), tuple(chosen))
 
     def tables(self, point: Point, before_s: float = math.inf) -> dict[str, Any]:
-        """Returns the scenario at a point, with :data:`fullpipe.batch.cells.HERE` as the attacked algorithm.
+        """Returns the scenario at a point, with :data:`fullpipe.study.cells.HERE` as the attacked algorithm.
 
         Args:
             point: The point.
@@ -331,7 +331,7 @@ def _refuse_wrong(reader: Reader, space: Space) -> None:
             for flow in tables.get("flow", []):
                 if flow.get("cc") == HERE:
                     flow["cc"] = "cubic"
-            from fullpipe.toml import document
+            from fullpipe.base.toml import document
 
             _core.Scenario.parse(document(tables), where, [])
         except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe import _core
 from fullpipe.algorithms.resolve import described, kind_of
-from fullpipe.batch.cells import HERE
-from fullpipe.batch.engine import HERE as LOCAL
-from fullpipe.batch.engine import RAY
-from fullpipe.batch.execute import Source, results
-from fullpipe.memory import refuse_too_large
+from fullpipe.base.memory import refuse_too_large
+from fullpipe.base.toml import document
 from fullpipe.run import Run
 from fullpipe.stats import harm
-from fullpipe.toml import document
+from fullpipe.study.cells import HERE
+from fullpipe.study.engine import HERE as LOCAL
+from fullpipe.study.engine import RAY
+from fullpipe.study.execute import Source, results
 from fullpipe.wings.search.attack.goals import CALM_S, Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fullpipe.batch.engine import Engine
     from fullpipe.runners import Progress
+    from fullpipe.study.engine import Engine
     from fullpipe.wings.search.attack.goals import Goal
 
 Tables = dict[str, Any]
@@ -142,7 +142,7 @@ def measured(
     Args:
         tested: The algorithm.
         goal: The goal.
-        tables: The scenario, with :data:`fullpipe.batch.cells.HERE` as the algorithm.
+        tables: The scenario, with :data:`fullpipe.study.cells.HERE` as the algorithm.
         progress: Ends the run by an exception.
         file: The name of the scenario in errors, relative to which it names files.
     """

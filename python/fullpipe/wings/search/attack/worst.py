@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from fullpipe.batch.spec import SweepSpec
+from fullpipe.base.toml import document
 from fullpipe.results import suited_interval
-from fullpipe.toml import document
+from fullpipe.study.spec import SweepSpec
 from fullpipe.wings.search.attack import words
 from fullpipe.wings.search.attack.goals import Measurement
 from fullpipe.wings.search.attack.optimize import PART, Candidate

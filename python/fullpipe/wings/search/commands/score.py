@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe.batch.engine import Engine
+from fullpipe.base.toml import value_of
 from fullpipe.commands.declare import Argument, Option, wrong
 from fullpipe.commands.options import ENGINE, THREADS, Place, seconds, setting
 from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import fail, user_errors
-from fullpipe.toml import value_of
+from fullpipe.study.engine import Engine
 
 
 @shares(

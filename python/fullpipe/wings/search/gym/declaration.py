@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from gymnasium.spaces import Box
 
-from fullpipe import _core, toml
+from fullpipe import _core
 from fullpipe.algorithms.resolve import described_in
+from fullpipe.base import toml
 from fullpipe.errors import refusal
-from fullpipe.given import given
 from fullpipe.runners import refuse_kind
+from fullpipe.runs.given import given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fullpipe.algorithms.classes import Controllers
-    from fullpipe.given import ScenarioLike
+    from fullpipe.runs.given import ScenarioLike
 
 AGENT = _core.gym_agent()
 """Name of the algorithm of a steered flow."""

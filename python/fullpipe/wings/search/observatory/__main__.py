@@ -5,10 +5,7 @@ import time
 from pathlib import PurePath
 from typing import Annotated
 
-from fullpipe.batch import kept_in
-from fullpipe.batch.engine import Engine
-from fullpipe.batch.execute import one_cluster, telling
-from fullpipe.batch.store import alone
+from fullpipe.base.progress import Counter
 from fullpipe.commands.declare import Argument, Option, command_of
 from fullpipe.commands.listing import SETTINGS, exited
 from fullpipe.commands.options import ENGINE, THREADS, Place, new_place, repeat_option
@@ -22,8 +19,11 @@ from fullpipe.errors import (
     tracebacks,
     user_errors,
 )
-from fullpipe.progress import Counter
 from fullpipe.results import disk, objects, parents, read_parquet
+from fullpipe.study import kept_in
+from fullpipe.study.engine import Engine
+from fullpipe.study.execute import one_cluster, telling
+from fullpipe.study.store import alone
 from fullpipe.wings.search.observatory import measure, plan, site
 
 

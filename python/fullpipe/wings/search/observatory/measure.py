@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fullpipe.batch.engine import HERE
-from fullpipe.batch.spec import SweepSpec
 from fullpipe.results import disk, write_shard
 from fullpipe.results.kept import shards
 from fullpipe.stats import Quantity, columns_asked, harm, quantity
 from fullpipe.stats.quantity import known_names
-from fullpipe.sweeps.dataset import Sweep
-from fullpipe.sweeps.execute import Execution
+from fullpipe.study.engine import HERE
+from fullpipe.study.spec import SweepSpec
+from fullpipe.study.sweeps.dataset import Sweep
+from fullpipe.study.sweeps.execute import Execution
 from fullpipe.wings.search.observatory.plan import FIRST_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from fullpipe.batch.engine import Engine
-    from fullpipe.progress import Counter
+    from fullpipe.base.progress import Counter
+    from fullpipe.study.engine import Engine
     from fullpipe.wings.search.observatory.plan import Family
 
 COLUMNS = ("family", "cell", "algorithm", "metric", "seed", "value", "version")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
 from fullpipe.algorithms.plugins import built_in
-from fullpipe.batch.cells import Cells, merged, shortened
+from fullpipe.study.cells import Cells, merged, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

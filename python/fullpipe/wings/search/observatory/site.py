@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe import wings
 from fullpipe._core import __version__
-from fullpipe.batch.cells import HERE
 from fullpipe.results import disk
+from fullpipe.runs.view.colors import COLORS, DASHES, ON_DARK, color_of
+from fullpipe.runs.view.document import document
 from fullpipe.stats import corrected, mean, paired
-from fullpipe.view.colors import COLORS, DASHES, ON_DARK, color_of
-from fullpipe.view.document import document
+from fullpipe.study.cells import HERE
 from fullpipe.wings.search.observatory.measure import shown
 from fullpipe.wings.search.observatory.plan import FIRST_SEED
 

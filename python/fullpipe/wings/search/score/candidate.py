@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.algorithms.resolve import FILE, kind_of, similar
-from fullpipe.batch.spec import build
 from fullpipe.errors import UserError
-from fullpipe.origin import text_of
 from fullpipe.runners import refuse_kind
+from fullpipe.scenario.origin import text_of
+from fullpipe.study.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe import terminal
-from fullpipe.batch import kept_in
-from fullpipe.batch.engine import HERE, LOCAL
-from fullpipe.batch.execute import one_cluster, telling
+from fullpipe.base import terminal
+from fullpipe.base.progress import Counter
 from fullpipe.errors import UserError, printing, stoppable
-from fullpipe.progress import Counter
 from fullpipe.results import disk
+from fullpipe.study import kept_in
+from fullpipe.study.engine import HERE, LOCAL
+from fullpipe.study.execute import one_cluster, telling
 from fullpipe.wings.search.score import holdout, process, race
 from fullpipe.wings.search.score.candidate import Candidate
 from fullpipe.wings.search.score.measure import Measure
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fullpipe.batch.engine import Engine
     from fullpipe.stats.strata import Strata
+    from fullpipe.study.engine import Engine
     from fullpipe.wings.search.score.suite import Cell, Suite
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fullpipe._core import ScenarioError
-from fullpipe.batch.engine import Engine, Step
-from fullpipe.batch.execute import simulated
-from fullpipe.batch.spec import SweepSpec
+from fullpipe.study.engine import Engine, Step
+from fullpipe.study.execute import simulated
+from fullpipe.study.spec import SweepSpec
 from fullpipe.wings.search.score import process
 from fullpipe.wings.search.score.points import name_of
 from fullpipe.wings.search.score.suite import with_algorithm
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe._core import _Rows
-    from fullpipe.progress import Counter
+    from fullpipe.base.progress import Counter
     from fullpipe.wings.search.score.candidate import Candidate
     from fullpipe.wings.search.score.points import Values
     from fullpipe.wings.search.score.suite import Cell, Part, Suite
@@ -276,7 +276,7 @@ def tested(part: Part) -> list[bool]:
     """Returns for each flow of a part whether the candidate is its algorithm."""
     import tomllib
 
-    from fullpipe.batch.cells import HERE
+    from fullpipe.study.cells import HERE
 
     tables = tomllib.loads(part.scenario)
     return [each.get("cc") == HERE for each in tables.get("flow", [])]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from fullpipe.verdicts.judged import finite
+from fullpipe.study.verdicts.judged import finite
 from fullpipe.wings.search.score import holdout
 from fullpipe.wings.search.score.points import name_of, scored
 

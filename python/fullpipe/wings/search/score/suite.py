@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fullpipe import _core
-from fullpipe.batch.cells import HERE
-from fullpipe.batch.spec import refuse_too_large
+from fullpipe.base.toml import as_set
 from fullpipe.errors import UserError
 from fullpipe.stats.quantity import known_names, quantity
-from fullpipe.toml import as_set
-from fullpipe.verdicts.reader import Reader, read_toml
+from fullpipe.study.cells import HERE
+from fullpipe.study.spec import refuse_too_large
+from fullpipe.study.verdicts.reader import Reader, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fullpipe.verdicts.reader import Json, Table
+    from fullpipe.study.verdicts.reader import Json, Table
 
 
 class Key(NamedTuple):

@@ -12,10 +12,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullpipe.batch.spec import build
 from fullpipe.results import disk
 from fullpipe.results.kept import read_lines
 from fullpipe.results.sums import in_name
+from fullpipe.study.spec import build
 
 if TYPE_CHECKING:
     from types import TracebackType

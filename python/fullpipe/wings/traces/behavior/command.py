@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.progress import counting
+from fullpipe.base.progress import counting
 from fullpipe.results import disk, fresh_directory, save_run
-from fullpipe.view.path import path_line
-from fullpipe.view.table import short
+from fullpipe.runs.view.path import path_line
+from fullpipe.runs.view.table import short
 from fullpipe.wings.traces.behavior.conditions.loss import loss_rate, lost_packets
 from fullpipe.wings.traces.behavior.judge import judge
 from fullpipe.wings.traces.behavior.model import model_of

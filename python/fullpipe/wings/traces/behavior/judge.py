@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
-from fullpipe.verdicts.judged import Verdict, finite
+from fullpipe.study.verdicts.judged import Verdict, finite
 from fullpipe.wings.traces.behavior.conditions import of_algorithm
 from fullpipe.wings.traces.behavior.observed import LacksError
 

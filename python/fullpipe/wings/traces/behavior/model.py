@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fullpipe import origin
 from fullpipe.algorithms.resolve import PROGRAM, kind_of
 from fullpipe.run import run, unjudged
+from fullpipe.scenario import origin
 from fullpipe.wings.traces.behavior.source import TraceError
 
 if TYPE_CHECKING:

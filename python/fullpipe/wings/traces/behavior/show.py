@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from fullpipe.verdicts.judged import Verdict, finite
-from fullpipe.verdicts.show import STYLES, row
+from fullpipe.study.verdicts.judged import Verdict, finite
+from fullpipe.study.verdicts.show import STYLES, row
 from fullpipe.wings.traces.behavior.judge import WORDS, bounds, digits, first_difference
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fullpipe.run_data import RunData
+    from fullpipe.runs.data import RunData
     from fullpipe.wings.traces.behavior.observed import Values
     from fullpipe.wings.traces.foreign.kinds import Read
 

@@ -11,7 +11,7 @@ from fullpipe.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fullpipe.metrics import Distribution, FlowMetrics
+    from fullpipe.base.metrics import Distribution, FlowMetrics
 
 COLUMNS = (
     "cwnd",

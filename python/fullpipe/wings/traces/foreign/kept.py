@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fullpipe.metrics import LinkMetrics
+    from fullpipe.base.metrics import LinkMetrics
     from fullpipe.results.total import Total
 
 _COUNTS = {"cwnd", "inflight", "delivered", "lost", "lost_packets", "retransmits", "receive_window"}

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from fullpipe import _core
-from fullpipe.bounded import TooLargeError, Weight
+from fullpipe.base.bounded import TooLargeError, Weight
 from fullpipe.wings.traces.foreign import (
     capture,
     connections,

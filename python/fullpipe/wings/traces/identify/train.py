@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fullpipe.base.progress import counting
 from fullpipe.errors import UserError
-from fullpipe.progress import counting
 from fullpipe.results import disk, kept
 from fullpipe.run import run
 from fullpipe.wings.traces.behavior.observed import LacksError

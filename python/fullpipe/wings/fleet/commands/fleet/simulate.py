@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Option
 from fullpipe.commands.options import (
     AS_JSON,
@@ -15,6 +14,7 @@ from fullpipe.commands.options import (
 )
 from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import fail, user_errors
+from fullpipe.study.engine import Engine
 
 
 @shares(

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe import _core, terminal
+from fullpipe import _core
+from fullpipe.base import terminal
 from fullpipe.commands.declare import Argument, Option, wrong
 from fullpipe.errors import fail, user_errors
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe import terminal
+from fullpipe.base import terminal
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import AS_JSON
 from fullpipe.errors import fail, user_errors

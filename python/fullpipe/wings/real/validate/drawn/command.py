@@ -10,13 +10,13 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from fullpipe._core import ScenarioError
-from fullpipe.batch import kept_in
-from fullpipe.batch.engine import HERE
-from fullpipe.batch.execute import on_threads, refuse_engine
+from fullpipe.base.progress import counting
 from fullpipe.errors import printing, stoppable
-from fullpipe.progress import counting
 from fullpipe.results import disk
 from fullpipe.runners import runner
+from fullpipe.study import kept_in
+from fullpipe.study.engine import HERE
+from fullpipe.study.execute import on_threads, refuse_engine
 from fullpipe.wings.real.runners import uml
 from fullpipe.wings.real.validate.drawn import acks as windows
 from fullpipe.wings.real.validate.drawn.draw import Drawn, draw, draw_for_acks
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from fullpipe.batch.engine import Engine
     from fullpipe.runners import Progress
+    from fullpipe.study.engine import Engine
     from fullpipe.wings.real.validate.drawn.acks import AckComparison
     from fullpipe.wings.real.validate.drawn.draw import Impossible
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.batch.repeated import Setup
+from fullpipe.study.repeated import Setup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

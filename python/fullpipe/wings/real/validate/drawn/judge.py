@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.verdicts.judged import Tolerance
+from fullpipe.study.verdicts.judged import Tolerance
 from fullpipe.wings.real.validate.quantities import by_algorithm, mean_of, retransmits_of, share
 
 if TYPE_CHECKING:

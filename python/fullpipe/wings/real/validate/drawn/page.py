@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.verdicts.show import row
+from fullpipe.study.verdicts.show import row
 from fullpipe.wings.real.validate.drawn import factors, words
 from fullpipe.wings.real.validate.drawn.draw import PACKETS, PRIOR, ROUND_TRIPS
 from fullpipe.wings.real.validate.drawn.judge import LEVEL

@@ -12,7 +12,7 @@ from fullpipe.wings.real.validate.quantities import FlowNumbers
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fullpipe.metrics import Metrics
+    from fullpipe.base.metrics import Metrics
     from fullpipe.runners import Progress
     from fullpipe.wings.real.validate.drawn.draw import Drawn
 

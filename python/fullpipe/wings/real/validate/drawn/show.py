@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from fullpipe import terminal
-from fullpipe.verdicts.show import wrapped
+from fullpipe.base import terminal
+from fullpipe.study.verdicts.show import wrapped
 from fullpipe.wings.real.validate.drawn import factors, words
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypedDict
 
-from fullpipe.batch.store import alone
 from fullpipe.errors import DamagedError
 from fullpipe.results import disk, fresh_directory, write_shard
 from fullpipe.results.kept import read_lines, read_parquet, read_sealed, shards
 from fullpipe.results.sums import in_name, stem, write_json
+from fullpipe.study.store import alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,16 +8,16 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fullpipe import terminal
 from fullpipe.algorithms.resolve import described
-from fullpipe.batch.engine import HERE
-from fullpipe.batch.execute import NOTHING, one_cluster, telling
+from fullpipe.base import terminal
+from fullpipe.base.progress import Counter
+from fullpipe.base.toml import value_of
 from fullpipe.errors import fail, printing, stoppable
-from fullpipe.origin import read
-from fullpipe.progress import Counter
 from fullpipe.results import disk, objects
 from fullpipe.run import parse
-from fullpipe.toml import value_of
+from fullpipe.scenario.origin import read
+from fullpipe.study.engine import HERE
+from fullpipe.study.execute import NOTHING, one_cluster, telling
 from fullpipe.wings.search.attack.shrink.conditions import expanded, negated
 from fullpipe.wings.search.attack.shrink.edits import Subject, text_of
 from fullpipe.wings.search.attack.shrink.holds import Holds
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fullpipe.batch.engine import Engine
+    from fullpipe.study.engine import Engine
 
 _WIDTH = 118
 

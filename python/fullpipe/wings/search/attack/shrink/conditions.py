@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
+from fullpipe.base.toml import document
 from fullpipe.errors import UserError
-from fullpipe.toml import document
 from fullpipe.wings.search.attack import words
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
-from fullpipe.toml import document
+from fullpipe.base.toml import document
 from fullpipe.wings.search.attack import words
 from fullpipe.wings.search.attack.shrink.conditions import renamed
 

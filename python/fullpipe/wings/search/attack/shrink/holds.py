@@ -8,19 +8,19 @@ import polars as pl
 
 from fullpipe import _core
 from fullpipe.algorithms.resolve import described
-from fullpipe.batch.engine import HERE, ClusterError
-from fullpipe.batch.execute import simulated
-from fullpipe.batch.spec import SweepSpec, refuse_unsuited
-from fullpipe.checks.judge import judged
+from fullpipe.base.frame import table
+from fullpipe.base.toml import document
 from fullpipe.errors import UserError
-from fullpipe.frame import table
-from fullpipe.toml import document
+from fullpipe.study.checks.judge import judged
+from fullpipe.study.engine import HERE, ClusterError
+from fullpipe.study.execute import simulated
+from fullpipe.study.spec import SweepSpec, refuse_unsuited
 from fullpipe.wings.search.attack.shrink.conditions import expanded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from fullpipe.batch.engine import Engine
+    from fullpipe.study.engine import Engine
 
 _SHARD_S = 60.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fullpipe.toml import document
+from fullpipe.base.toml import document
 from fullpipe.wings.search.attack import words
 from fullpipe.wings.search.attack.shrink.edits import (
     Subject,

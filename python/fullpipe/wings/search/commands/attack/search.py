@@ -4,7 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe.batch.engine import Engine
+from fullpipe.base.toml import value_of
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     ALGORITHM,
@@ -22,7 +22,7 @@ from fullpipe.commands.options import (
 )
 from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import MissingExtraError, fail, user_errors
-from fullpipe.toml import value_of
+from fullpipe.study.engine import Engine
 from fullpipe.wings.search.attack.goals import GOALS
 
 Goal = StrEnum("Goal", {each.name: each.name for each in GOALS})  # type: ignore[misc]

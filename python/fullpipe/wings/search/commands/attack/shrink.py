@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 from fullpipe.algorithms import resolve
-from fullpipe.batch.engine import Engine
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     AS_JSON,
@@ -25,6 +24,7 @@ from fullpipe.commands.options import (
 )
 from fullpipe.commands.shared import STORE, shares
 from fullpipe.errors import fail, user_errors
+from fullpipe.study.engine import Engine
 
 
 @shares(

@@ -43,7 +43,7 @@ def command(
     if trace is None and not train:
         fail("name a trace\n  fix: fullpipe trace identify sender.pcapng, or --train to train")
     with user_errors():
-        from fullpipe import terminal
+        from fullpipe.base import terminal
         from fullpipe.wings.traces.identify import command as work
 
         try:

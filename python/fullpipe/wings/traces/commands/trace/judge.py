@@ -107,7 +107,7 @@ def command(
 
                 print(record(judged))
             else:
-                from fullpipe import terminal
+                from fullpipe.base import terminal
                 from fullpipe.wings.traces.behavior.show import show
 
                 console = terminal.console()

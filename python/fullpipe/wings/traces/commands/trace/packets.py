@@ -58,7 +58,7 @@ def command(
             if file is not None:
                 print(f"{packets.write(found, file, acks=acks)}")
                 return
-        from fullpipe.view.packets import show
+        from fullpipe.runs.view.packets import show
 
         show(found.acks if acks else found.data, rows, acks=acks)
 

@@ -1,0 +1,1 @@
+"""Names with their purposes, their explanations, and what this machine has."""

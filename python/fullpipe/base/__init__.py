@@ -1,0 +1,1 @@
+"""Tools of every room: types of arguments, tables, TOML, metrics, progress, the terminal."""

@@ -1,0 +1,1 @@
+"""A run: its arguments, its data, and its tables and plots."""

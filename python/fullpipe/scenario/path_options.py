@@ -1,0 +1,72 @@
+"""The options of the path: the same for commands and for the functions of `import fullpipe`, declared once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fullpipe.scenario import origin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class PathOption(NamedTuple):
+    """An option that sets a key of the scenario."""
+
+    name: str
+    key: str
+    metavar: str
+    help: str
+    usual: str
+    """The value without the option, where there is no scenario."""
+    complete: tuple[str, ...] = ()
+    """The kinds of names that a shell completes."""
+
+
+PATH_OPTIONS = (
+    PathOption("rate", "path.rate", "RATE", "Link capacity", origin.PATH["rate"]),
+    PathOption("rtt", "path.rtt", "TIME", "Round-trip time without queueing", origin.PATH["rtt"]),
+    PathOption(
+        "buffer",
+        "path.buffer",
+        "SIZE",
+        "Buffer, like 8bdp or 100packets",
+        "the queue's own limit, or 1bdp",
+    ),
+    PathOption(
+        "queue",
+        "path.queue",
+        "NAME",
+        "Queue, from `fullpipe list queues`",
+        "pfifo",
+        ("queues",),
+    ),
+    PathOption(
+        "loss",
+        "path.loss",
+        "LOSS",
+        "Random loss, like 1%, or a pattern from `fullpipe list impairments`",
+        "none",
+    ),
+    PathOption(
+        "profile",
+        "path.profile",
+        "NAME",
+        "Named path, like lte, from `fullpipe list profiles`",
+        "none",
+        ("profiles",),
+    ),
+    PathOption(
+        "duration",
+        "duration",
+        "TIME",
+        "Length of each run, with a warm-up that is not measured: 10 s, or a sixth of a short run",
+        origin.TIMES["duration"],
+    ),
+)
+"""The options of the path, in the order of `--help`; commands and functions take all, or those that they name."""
+
+
+def keyed(given: Mapping[str, object]) -> dict[str, object]:
+    """Returns the given options by the keys that they set, in the order of :data:`PATH_OPTIONS`."""
+    return {each.key: given[each.name] for each in PATH_OPTIONS if given.get(each.name) is not None}

@@ -1,0 +1,145 @@
+"""`fullpipe check`."""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fullpipe.base import terminal
+from fullpipe.base.progress import Counter
+from fullpipe.errors import fail, printing, stoppable
+from fullpipe.results import disk, objects
+from fullpipe.study.checks import markdown as words
+from fullpipe.study.checks import stored
+from fullpipe.study.checks.against import LIMIT, against
+from fullpipe.study.checks.run import Checked, Given, check, find, prepare
+from fullpipe.study.checks.show import records, show, sums, write_junit
+from fullpipe.study.engine import HERE
+from fullpipe.study.execute import NOTHING, one_cluster, refuse_engine, telling
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from fullpipe.runners import Runner
+    from fullpipe.study.checks.against import Against
+    from fullpipe.study.engine import Engine
+
+
+def check_all(
+    paths: Sequence[Path],
+    *,
+    repeat: int,
+    seed: int | None,
+    junit: Path | None,
+    runners: Sequence[Runner],
+    as_json: bool,
+    out: str | None = None,
+    kept: str | None = None,
+    markdown: str | None = None,
+    limit: float = LIMIT,
+    engine: Engine = HERE,
+    given: Given = Given(),  # noqa: B008  (immutable)
+) -> bool:
+    """Runs the scenarios that have conditions and prints the verdicts.
+
+    Args:
+        paths: Scenarios, or directories of them.
+        repeat: The number of runs of each.
+        seed: The seed of the first run.
+        junit: File for JUnit XML.
+        runners: The runners.
+        as_json: Whether to print JSON alone.
+        out: New directory, or URL of an object store, for the results.
+        kept: Directory or URL of earlier results to compare with; with it or `out`, scenarios without conditions run,
+            too.
+        markdown: File for the comparison as Markdown, `-` for standard output.
+        limit: The least relative change that counts.
+        engine: Where the runs execute.
+        given: What options change in every scenario.
+
+    Returns:
+        Whether all conditions are met, and nothing got significantly worse.
+
+    Raises:
+        ObjectsError: When an object store can't be read or written.
+        NoCheckError: When `kept` has no results of a check.
+        ScenarioError: When a scenario or a condition is refused, before the first run.
+        OSError: When a file can't be read, or `junit` can't be written.
+    """
+    start = time.perf_counter()
+    refuse_engine(engine, runners)
+    files = find(paths)
+    # Before polars reads a table: it has threads then, and the import of a user's code divides the process.
+    subjects = prepare(files, repeat, seed, given, every=bool(out or kept))
+    before = stored.read(objects.local(kept), kept) if kept else None
+    if not subjects:
+        named = ", ".join(str(path) for path in paths)
+        fail(
+            f"no conditions in {named}\n"
+            '  fix: add a line like expect = ["flow.*.goodput >= 5mbit"] at the top of a scenario'
+        )
+    # Only Markdown is on standard output if it is asked for there.
+    console = terminal.console(stderr=markdown == "-")
+    done: list[Checked] = []
+    counter = Counter()
+    with (
+        telling(lambda: NOTHING),
+        stoppable(lambda: counter.at, NOTHING),
+        objects.fresh(out) if out else nullcontext() as aside,
+        counter,
+        one_cluster(engine),
+    ):
+        for checked in check(subjects, runners, given, counter, engine):
+            done.append(checked)
+            if not as_json:
+                with printing():
+                    show(checked, console)
+        if aside:
+            stored.write(done, aside)
+    if junit:
+        write_junit(done, junit)
+    found = against(done, before, limit) if before is not None else None
+    if found and markdown:
+        _write(words.markdown(found, done), markdown)
+    with printing():
+        if as_json:
+            print(records(done))
+        else:
+            wall_s = time.perf_counter() - start
+            console.print(
+                f"\n{sums(done, len(files) - len(subjects))}, in {wall_s:.1f} s",
+                style="bold",
+                soft_wrap=True,
+            )
+            if found:
+                _tell(found, kept, console)
+            if out:
+                console.print(f"kept in {out}", markup=False, soft_wrap=True)
+    return all(checked.met for checked in done) and not (found and found.worse)
+
+
+def _write(text: str, where: str) -> None:
+    if where == "-":
+        with printing():
+            print(text, end="")
+    else:
+        disk.put(Path(where), text)
+
+
+def _tell(found: Against, kept: str | None, console: Console) -> None:
+    """Prints the changes that count, and the scenarios without a partner."""
+    console.print(f"{words.headline(found)}, against {kept}", style="bold", soft_wrap=True)
+    for change in (*found.worse, *found.better):
+        style = "red" if change.verdict < 0 else "green"
+        console.print(f"  {words.line(change)}", style=style, markup=False, soft_wrap=True)
+    for said, names in (
+        ("without results to compare with", found.new),
+        ("only in the earlier results", found.gone),
+        ("the scenario itself differs", found.edited),
+    ):
+        if names:
+            console.print(f"  {said}: {', '.join(names)}", markup=False, soft_wrap=True)

@@ -1,0 +1,188 @@
+"""The directory of a sweep, which grows shard by shard.
+
+A shard's file is named after the numbers of its runs, the sweep's identity, except for the
+simulator the runner, and its checksum.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from fullpipe import _core
+from fullpipe.algorithms.own import own
+from fullpipe.base.frame import table
+from fullpipe.results import about as abouts
+from fullpipe.results import disk, sums, write_parquet, write_shard
+from fullpipe.results.sweep import ShardFile, series_files, shard_files, shard_stem
+from fullpipe.runners import SIMULATOR
+from fullpipe.study.store import Store, gaps, header
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from fullpipe._core import _Rows
+    from fullpipe.study.engine import Shard
+    from fullpipe.study.spec import SweepSpec
+
+
+class SweepStore(Store):
+    """The directory of one sweep, opened to add shards."""
+
+    ABOUT = abouts.SWEEP
+    FILES = ("scenario.toml", "points.parquet")
+    about: abouts.SweepAbout
+    OTHER_BUILD = "a sweep by a different build of fullpipe ({}), whose runs may differ"
+    OTHER_SPEC = "a sweep of a different scenario or different points"
+
+    def __init__(
+        self,
+        directory: Path,
+        spec: SweepSpec,
+        command: str,
+        called: str,
+        runners: Sequence[str] = (SIMULATOR,),
+    ) -> None:
+        """Makes the directory, or opens the existing one and adds runners to it.
+
+        Raises:
+            FileExistsError: When the directory has other contents.
+            OSError: When it can't be written.
+        """
+        self.spec, self.runners, self._command = spec, list(runners), command
+        super().__init__(directory, spec.identity, called)
+        self.runners = list(dict.fromkeys([*self.about["runners"], *runners]))
+        if len(self.about["seeds"]) < spec.plan.seeds[1] or self.runners != self.about["runners"]:
+            self._describe()
+        self._points = _points(spec)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keeps other processes from adding to the same directory, and makes damaged files again.
+
+        Raises:
+            BlockingIOError: When another process does so already.
+        """
+        with super().alone():
+            runs = self.directory / "runs"
+            disk.make_folder(runs)
+            for leftover in runs.glob(".*"):  # left by a killed process
+                disk.remove(leftover)
+            recorded = [
+                file
+                for runner in self.runners
+                for file in series_files(self.directory, runner).values()
+            ]
+            for file in (*(shard.file for shard in self._shards()), *recorded):
+                if not sums.is_whole(file):
+                    self.repaired.append(f"{file}: damaged; its runs are made again")
+                    disk.remove(file)
+            yield
+
+    def missing(self, runner: str = SIMULATOR) -> list[tuple[int, int]]:
+        """Returns ranges of run numbers that no shard of a runner has, each with the number after its last."""
+        known = [(shard.first, shard.end) for shard in self._shards() if shard.runner == runner]
+        return gaps(known, self.spec.plan.runs)
+
+    def add(self, shard: Shard) -> None:
+        """Writes a shard.
+
+        Raises:
+            OSError: When it can't be written.
+        """
+        name = shard_stem(shard.first, shard.end, self.spec.identity, shard.runner)
+        more = {key: pl.lit(value) for key, value in shard.more.items()}
+        write_shard(self._frame(shard.rows).with_columns(**more), self.directory / "runs", name)
+
+    def discard(self) -> None:
+        """Deletes the shards of the simulator, whose results can't be trusted.
+
+        Raises:
+            OSError: When one can't be deleted.
+        """
+        for shard in self._shards():
+            if shard.runner == SIMULATOR:
+                disk.remove(shard.file)
+
+    def _shards(self) -> list[ShardFile]:
+        return shard_files(self.directory, self.spec.identity)
+
+    def _has_shards(self) -> bool:
+        return bool(self._shards())
+
+    def _read(self) -> abouts.SweepAbout:
+        return abouts.sweep(self.directory)
+
+    def _frame(self, rows: _Rows) -> pl.DataFrame:
+        """Returns a shard's rows, with the varied keys after point and seed."""
+        frame = table(rows)
+        varied = self._points.drop("point")[frame["point"]]
+        return pl.concat(
+            [frame.select("point", "seed"), varied, frame.drop("point", "seed")], how="horizontal"
+        )
+
+    def _make(self, aside: Path) -> None:
+        disk.make_folder(aside / "runs")
+        disk.write(aside / "scenario.toml", self.spec.text)
+        scenarios = pl.Series("scenario", self.spec.scenarios(), dtype=pl.String)
+        write_parquet(_points(self.spec).with_columns(scenarios), aside / "points.parquet")
+
+    def _description(self) -> dict[str, Any]:
+        plan, there = self.spec.plan, self._shards()
+        first, count = plan.seeds
+        count = max([count, *(math.ceil(shard.end / plan.points) for shard in there)])
+        runners = list(dict.fromkeys([*self.runners, *(shard.runner for shard in there)]))
+        algorithms = own(self.spec.algorithms)
+        return {
+            **header(self.spec.identity, abouts.SWEEP_FORMAT, self._command),
+            "file": self.spec.file,
+            "scenario": self.spec.text,
+            "mode": plan.mode,
+            "axes": [
+                {"key": key, "values": [plain(value) for value in values], "unit": unit(values)}
+                for key, values in plan.axes
+            ],
+            "zip": list(self.spec.together),
+            "seeds": list(range(first, first + count)),
+            "points": plan.points,
+            "runners": runners,
+            "runs": plan.points * count * len(runners),
+            "added_jitter": {
+                key: least if least == most else [least, most]
+                for key, least, most in plan.added_jitter
+            },
+            **({"algorithms": algorithms} if algorithms else {}),
+        }
+
+
+def plain(value: str) -> str:
+    """Returns a value without the quotes that `--set` may need."""
+    return str(tomllib.loads(f"value = {value}")["value"]) if value[:1] in ('"', "'") else value
+
+
+def unit(values: Sequence[str]) -> str | None:
+    """Returns the base unit of all values; empty for plain numbers and shares, None without a common unit."""
+    quantities = [_core.quantity(plain(value)) for value in values]
+    units = {quantity[1] if quantity else None for quantity in quantities}
+    return units.pop() if len(units) == 1 else None
+
+
+def _points(spec: SweepSpec) -> pl.DataFrame:
+    """Returns a row per point: its number, each varied key as written, and as a number if its values have one unit."""
+    plan = spec.plan
+    columns = [pl.Series("point", range(plan.points), dtype=pl.Int64)]
+    for axis, (key, values) in enumerate(plan.axes):
+        places = pl.Series(plan.places(axis), dtype=pl.UInt32)
+        words = [plain(value) for value in values]
+        columns.append(pl.Series(key, words, dtype=pl.String).gather(places))
+        if unit(values) is not None:
+            numbers = [
+                quantity[0] if (quantity := _core.quantity(word)) else None for word in words
+            ]
+            columns.append(pl.Series(f"{key}.value", numbers, dtype=pl.Float64).gather(places))
+    return pl.DataFrame(columns)

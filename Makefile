@@ -77,6 +77,9 @@ target/tools/bin/uv:
 QUICK := api architecture check cli controller_errors controllers explain help metrics origin queues slowdown stats suites \
 	table topology why workloads
 
+# Files of test modules.
+MODULES = $(foreach each,$1,$(wildcard tests/python/*/test_$(each).py tests/python/wings/*/test_$(each).py))
+
 quick: setup-dev $(READY_RUST) ## run the lints that take seconds and the tests of the core: 90 seconds after the build
 	cargo fmt --all --check
 	$(BIN)/ruff check --quiet
@@ -84,7 +87,7 @@ quick: setup-dev $(READY_RUST) ## run the lints that take seconds and the tests 
 	$(BIN)/typos
 	$(BIN)/python tools/prose.py lint
 	$(NEXTEST) --profile quick
-	$(BIN)/pytest --quiet $(QUICK:%=tests/python/test_%.py)
+	$(BIN)/pytest --quiet $(call MODULES,$(QUICK))
 
 test: ## run all tests that need no further installation
 	$(MAKE) --jobs=2 test-rust setup-dev
@@ -127,14 +130,13 @@ RACY := attack canned cluster compare explore explore_edit fleet_ingest fleet_sa
 REPEAT ?= 20
 
 repeat: setup-dev ## run the tests that could fail by chance REPEAT=20 times
-	for round in $$(seq $(REPEAT)); do $(BIN)/pytest --quiet $(RACY:%=tests/python/test_%.py) || exit 1; done
+	for round in $$(seq $(REPEAT)); do $(BIN)/pytest --quiet $(call MODULES,$(RACY)) || exit 1; done
 
-DEEP := tests/python/test_damage.py tests/python/test_faults.py tests/python/test_interrupt.py tests/python/test_evaluate_stack.py \
-	tests/python/test_differential.py tests/python/test_explore.py tests/python/test_published_kernel.py tests/python/test_site.py
+DEEP := damage faults interrupt evaluate_stack differential explore published_kernel site
 
 # A skipped test is a failure here, too.
 deep: apt browser nginx setup-all oracle wasm ## run the tests whose depth is a number with that of a release
-	FULLPIPE_NO_SKIP=1 FULLPIPE_DEEP=1 $(BIN)/pytest $(DEEP)
+	FULLPIPE_NO_SKIP=1 FULLPIPE_DEEP=1 $(BIN)/pytest $(call MODULES,$(DEEP))
 
 oracle: ## build user-mode Linux, for Linux's TCP in simulated time (--on uml): 6 minutes, into the user's cache
 	oracle/build
@@ -202,7 +204,7 @@ endif
 	@ls -lh target/dist
 
 test-quic: test-quic-rust setup-dev ## run the tests of real QUIC
-	$(BIN)/pytest tests/python/test_quic.py
+	$(BIN)/pytest tests/python/wings/quic/test_quic.py
 
 test-quic-rust: quic $(READY_RUST)
 	$(NEXTEST) --package fullpipe-quic

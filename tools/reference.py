@@ -1,6 +1,6 @@
 """Writes the generated pages of docs/reference: commands, cli, scenario, python, gym and score.
 
-`tests/python/test_reference.py` compares the pages with what these functions return; FULLPIPE_BLESS=1 writes them.
+`tests/python/docs/test_reference.py` compares the pages with what these functions return; FULLPIPE_BLESS=1 writes them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Kept directories of runs, sweeps and comparisons with any contents: they load, or are an error with a fix.
 
-The checksums are right: a wrong one ends the reading at once, which tests/python/test_damage.py tests.
+The checksums are right: a wrong one ends the reading at once, which tests/python/robust/test_damage.py tests.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def _whole(size: int) -> tuple[int, str]:
     return size // 1000**power, ("B", "kB", "MB", "GB", "TB")[power]
 
 
-# The rest is written by tests/python/test_metrics.py from the rows in crates/trace/src/metrics.rs.
+# The rest is written by tests/python/docs/test_metrics.py from the rows in crates/trace/src/metrics.rs.
 
 
 class FlowMetrics(TypedDict):

@@ -4,8 +4,8 @@ A file that was written, but not synchronized, may be empty, cut or full of zero
 was made, changed or deleted, but whose directory was not synchronized, may be as before. So `put` and `place` do both,
 in this order, and a caller may rely on it: the earlier of two files is there if the later one is.
 
-`tests/python/test_disk.py` fails if another module writes files itself. `tests/python/faulty_disk.py` takes the place
-of `os` and `time` here, and fails on a schedule.
+`tests/python/robust/test_disk.py` fails if another module writes files itself. `tests/python/faulty_disk.py` takes
+the place of `os` and `time` here, and fails on a schedule.
 """
 
 # ruff: noqa: PTH102, PTH104, PTH105, PTH106, PTH108, PTH118

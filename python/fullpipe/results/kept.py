@@ -2,7 +2,7 @@
 
 Each function compares a file with its checksum first, and reads it by its own name only. A damaged file, and one that
 does not have the expected form, is a :class:`~fullpipe.errors.DamagedError` with the file and the fix.
-`tests/python/test_kept.py` fails if another module reads a kept file itself.
+`tests/python/robust/test_kept.py` fails if another module reads a kept file itself.
 """
 
 from __future__ import annotations

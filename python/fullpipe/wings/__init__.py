@@ -1,8 +1,8 @@
 """Wings: parts that the core does not know. Each package here is one, and declares its additions in `WING`.
 
-The core imports this module, and of a wing nothing else: `tests/python/test_architecture.py` holds that. The modules of
-a wing's package `commands` are its commands, those of its package `runners` its runners. Everything else is named as
-`module:name` below the wing, and imported when it is used.
+The core imports this module, and of a wing nothing else: `tests/python/core/test_architecture.py` holds that.
+The modules of a wing's package `commands` are its commands, those of its package `runners` its runners. Everything else
+is named as `module:name` below the wing, and imported when it is used.
 """
 
 from __future__ import annotations

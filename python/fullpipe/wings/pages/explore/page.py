@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 from fullpipe import _core
 from fullpipe.algorithms import resolve
 from fullpipe.algorithms.plugins import built_in
+from fullpipe.errors import UserError
 from fullpipe.runs.view.colors import COLORS, DASHES, ON_DARK, color_of
 from fullpipe.runs.view.document import document
 from fullpipe.scenario import origin
@@ -48,7 +49,7 @@ POLICY = (
 """The content security policy of the page, and of pages that open it: it inherits theirs."""
 
 
-class EngineError(Exception):
+class EngineError(UserError):
     """The simulator for pages is not built, or lacks what the scenario needs."""
 
 

@@ -103,8 +103,11 @@ test-rust: $(READY_RUST) ## run the tests of the crates
 	$(ALONE) cargo test --quiet --profile ci --doc
 	$(ALONE) cargo run --quiet --profile ci --package custom-controller
 
-test-python: setup-dev ## run the tests in tests/python
-	$(PYTEST)
+# Folders and modules of Python tests; empty for all. tools/touched.py prints those that a change can break.
+TESTS ?=
+
+test-python: setup-dev ## run the tests in tests/python, or those of TESTS
+	$(PYTEST) $(TESTS)
 
 test-all: ## run all tests: `make test`, then `make test-rest`
 	$(MAKE) test
@@ -121,7 +124,7 @@ test-rest-python: ## run the tests that `make test-python` skipped
 	$(MAKE) apt browser nginx setup-all
 	$(MAKE) oracle wasm
 	$(MAKE) wheel WHEEL=linux QUIC_PROFILE=ci KERNEL_PROFILE=ci
-	FULLPIPE_NO_SKIP=1 $(PYTEST) --rest
+	FULLPIPE_NO_SKIP=1 $(PYTEST) --rest $(TESTS)
 
 # Real time, signals, browsers or random draws decide these.
 RACY := attack canned cluster compare explore explore_edit fleet_ingest fleet_sample interrupt kernel link link_cc link_confined \

@@ -54,7 +54,7 @@ def _after(prefixes: Iterable[bytes], texts: Iterable[str]) -> Iterator[bytes]:
 
 
 def _ss() -> Iterator[bytes]:
-    tests = ("ingest/tests/fleet/ss.rs", "ingest/tests/fleet/listings.rs")
+    tests = ("wings/ingest/tests/fleet/ss.rs", "wings/ingest/tests/fleet/listings.rs")
     for text in _texts(*tests):
         socket = (
             "" if text.startswith(("ESTAB", "0 ")) else "ESTAB 0 0 10.0.0.1:443 192.0.2.1:1\n\t"
@@ -63,7 +63,7 @@ def _ss() -> Iterator[bytes]:
 
 
 def _logs() -> Iterator[str]:
-    yield from _texts("ingest/tests/fleet/logs.rs")
+    yield from _texts("wings/ingest/tests/fleet/logs.rs")
     yield '{"time_iso8601":"2019-11-18T10:00:00+00:00","remote_addr":"192.0.2.1","status":"200","bytes_sent":"1000"}\n'
     yield '127.0.0.1 - - [18/Nov/2019:10:00:00 +0000] "GET / HTTP/1.1" 200 612 "-" "curl"\n'
 
@@ -173,7 +173,7 @@ _SEEDS = {
     "capture": _captures,
     "ss": _ss,
     "nginx": lambda: _after((b"\0\0\0", b"\1\0\0", b"\2\0\0", b"\7\0\0"), _logs()),
-    "counters": lambda: _after((b"\0\0",), _texts("ingest/tests/fleet/logs.rs")),
+    "counters": lambda: _after((b"\0\0",), _texts("wings/ingest/tests/fleet/logs.rs")),
     "logs": _flows,
     "foreign": _measured,
     "policy": _policies,

@@ -23,7 +23,7 @@ from fullpipe.wings.fleet.sources import Stream, streams
 
 REAL = (
     Path(__file__).parents[4]
-    / "crates"
+    / "crates/wings"
     / "ingest"
     / "tests"
     / "fleet"

@@ -23,12 +23,7 @@ from fullpipe.wings.fleet.sources import Stream, streams
 
 REAL = (
     Path(__file__).parents[4]
-    / "crates/wings"
-    / "ingest"
-    / "tests"
-    / "fleet"
-    / "data"
-    / "ss_3ns_bbr_vs_cubic_50m.txt.gz"
+    / "crates/wings/ingest/tests/fleet/data/ss_3ns_bbr_vs_cubic_50m.txt.gz"
 )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fullpipe as package
-from fullpipe import _core, runners
+from fullpipe import _core, gym, runners
 from fullpipe.algorithms import resolve
 from fullpipe.run import parse
 from test_plugin import IN_C, compiled
@@ -264,7 +264,6 @@ def test_a_runner_runs_it_or_refuses_it(kind: str, on: str, fullpipe: Fullpipe) 
 
 @pytest.mark.parametrize("kind", NAMES)
 def test_a_function_takes_it_or_refuses_it(kind: str) -> None:
-    gym = pytest.importorskip("fullpipe.gym")
     row, name = KINDS[kind], NAMES[kind]
     options: dict[str, Any] = {"rate": "9mbit", "rtt": "9ms", "duration": "100ms"}
     steered = TINY.replace("100ms", "9s") + FLOW.format(cc="agent").replace("tested", "agent")

@@ -29,7 +29,7 @@ from test_plugin import IN_C, compiled
 from test_published import GOOD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 WITHIN_S = 5.0
 """For a busy machine; `docs/evidence/faults.md` has the measured times."""
@@ -327,6 +327,34 @@ except KeyboardInterrupt:
 """
 
 
+def _interrupted_when_stuck(words: Sequence[str], place: Path) -> tuple[int, str, str]:
+    """Sends SIGINT when the algorithm is in its endless call; returns exit code, output and error output.
+
+    The process must end soon.
+    """
+    with subprocess.Popen(
+        words,
+        cwd=place,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        try:
+            deadline = time.monotonic() + AT_ONCE_S
+            while not (place / "stuck").exists():
+                assert time.monotonic() < deadline
+                assert process.poll() is None, process.communicate()
+                time.sleep(0.02)
+            began = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            out, said = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert time.monotonic() - began < WITHIN_S
+    return process.returncode, out, said
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="a thread of Linux answers the signal")
 @pytest.mark.parametrize("name", WITH_LIBRARY)
 def test_a_library_that_does_not_return_is_interrupted(
@@ -338,27 +366,8 @@ def test_a_library_that_does_not_return_is_interrupted(
     words = [sys.executable, "-m", "fullpipe", *name.split()]
     if name.startswith("script"):
         words = [sys.executable, "script.py"]
-    with subprocess.Popen(
-        [*words, *WITH_LIBRARY[name]],
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    ) as process:
-        try:
-            deadline = time.monotonic() + AT_ONCE_S
-            while not (tmp_path / "stuck").exists():
-                assert time.monotonic() < deadline
-                assert process.poll() is None, process.communicate()
-                time.sleep(0.02)
-            began = time.monotonic()
-            process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=30)
-        finally:
-            process.kill()
-    assert process.returncode == 130
-    assert time.monotonic() - began < WITHIN_S
+    code, _, said = _interrupted_when_stuck([*words, *WITH_LIBRARY[name]], tmp_path)
+    assert code == 130
     assert said.splitlines()[-1].startswith("interrupted")
 
 
@@ -387,30 +396,11 @@ if __name__ == "__main__":
 def test_a_script_is_interrupted(name: str, call: str, tmp_path: Path) -> None:
     (tmp_path / "stuck.py").write_text(STUCK.format(call=ENDLESS[call]))
     (tmp_path / "script.py").write_text(SCRIPT)
-    with subprocess.Popen(
-        [sys.executable, "script.py", name],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    ) as process:
-        try:
-            deadline = time.monotonic() + AT_ONCE_S
-            while not (tmp_path / "stuck").exists():
-                assert time.monotonic() < deadline
-                assert process.poll() is None, process.communicate()
-                time.sleep(0.02)
-            began = time.monotonic()
-            process.send_signal(signal.SIGINT)
-            out, said = process.communicate(timeout=30)
-        finally:
-            process.kill()
-    assert time.monotonic() - began < WITHIN_S
+    code, out, said = _interrupted_when_stuck([sys.executable, "script.py", name], tmp_path)
     if call in ("loop", "sleep") or name == "run":
-        assert (process.returncode, out, said) == (0, "caught\n", "")
+        assert (code, out, said) == (0, "caught\n", "")
     else:  # it keeps the interpreter, which can't raise anything
-        assert (process.returncode, out) == (130, "")
+        assert (code, out) == (130, "")
         assert said == "interrupted in a call of an algorithm that did not return\n"
 
 

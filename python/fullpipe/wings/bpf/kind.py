@@ -10,7 +10,10 @@ KINDS = (
     Kind(
         "BPF",
         f"{PREFIX}bbr3",
-        lambda text: text in {PREFIX + stem(each) for each in built_in()},
+        lambda text: (
+            text.startswith(PREFIX)
+            and text.removeprefix(PREFIX) in {stem(each) for each in built_in()}
+        ),
         "an algorithm of `fullpipe kernel` runs in this machine's kernel",
         "bpf",
         f"name it without {PREFIX}",

@@ -86,7 +86,7 @@ quick: setup-dev $(READY_RUST) ## run the lints that take seconds and the tests 
 	$(BIN)/ruff format --quiet --check
 	$(BIN)/typos
 	$(BIN)/python tools/prose.py lint
-	$(NEXTEST) --profile quick
+	$(ALONE) $(BIN)/cargo-nextest nextest run --cargo-profile ci --profile quick
 	$(BIN)/pytest --quiet $(call MODULES,$(QUICK))
 
 test: ## run all tests that need no further installation
@@ -129,7 +129,7 @@ test-rest-python: ## run the tests that `make test-python` skipped
 # Real time, signals, browsers or random draws decide these.
 RACY := attack canned cluster compare explore explore_edit fleet_ingest fleet_sample interrupt kernel link link_cc link_confined \
 	link_live link_packets link_programs objects population programs ray report_browser report_views reproduce_on run_lines score \
-	score_contained sweep sweep_on sweep_until terminal uml workload
+	score_contained sweep sweep_on sweep_until terminal uml unrepeatable workload
 REPEAT ?= 20
 
 repeat: setup-dev ## run the tests that could fail by chance REPEAT=20 times

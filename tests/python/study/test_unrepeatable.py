@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from conftest import Fullpipe
 
-# One algorithm each, whose window is a number of segments.
+# One algorithm each, whose window is a number of segments. A search of a second has far fewer than 997 runs, so that the
+# first one has another window when it runs again.
 CLASS = """\
 import fullpipe, itertools, time
 
@@ -35,15 +36,15 @@ class Mine:
 LIVES_ON = {
     "a class attribute": {
         "inside": "count = 0",
-        "begin": "Mine.count += 1; self.window = 2 + Mine.count % 20",
+        "begin": "Mine.count += 1; self.window = 2 + Mine.count % 997",
     },
     "a module variable": {
         "before": "counts = itertools.count()",
-        "begin": "self.window = 2 + next(counts) % 20",
+        "begin": "self.window = 2 + next(counts) % 997",
     },
     "a mutable default": {
         "argument": ", seen=[]",
-        "begin": "seen.append(1); self.window = 2 + len(seen) % 20",
+        "begin": "seen.append(1); self.window = 2 + len(seen) % 997",
     },
     # The same in the first run again, unless others ran between.
     "the least RTT of all runs": {

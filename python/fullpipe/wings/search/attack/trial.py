@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import time
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from fullpipe import _core
 from fullpipe.algorithms.resolve import described, kind_of
 from fullpipe.base.memory import refuse_too_large
 from fullpipe.base.toml import document
+from fullpipe.results.sums import in_name
 from fullpipe.run import Run
 from fullpipe.stats import harm
 from fullpipe.study.cells import HERE
@@ -67,11 +69,13 @@ class Value:
         own: The value of the attacked algorithm; None if the scenario says nothing.
         other: That of the algorithm that it is compared with; None without one.
         score: The smaller, the worse.
+        metrics: A hash of all metrics of the attacked algorithm's run: two runs may differ and have the same value.
     """
 
     own: float | None
     other: float | None = None
     score: float = float("inf")
+    metrics: str = ""
 
 
 def suited(goal: Goal, tables: Tables) -> Tables:
@@ -147,29 +151,33 @@ def measured(
         file: The name of the scenario in errors, relative to which it names files.
     """
 
-    def value(of: Tables) -> float | None:
-        made = run(of, tested.classes, goal.trace, progress, file)
+    def ran(of: Tables) -> Run:
+        return run(of, tested.classes, goal.trace, progress, file)
+
+    def value(made: Run) -> float | None:
         return goal.value(Measurement(made, tables))
 
     try:
-        own = value(filled(tables, tested.cc, tested.params))
+        attacked = ran(filled(tables, tested.cc, tested.params))
+        own = value(attacked)
         if own is None:
             return Value(None)
+        metrics = in_name(json.dumps(attacked.metrics).encode())
         other = None
         if goal.compares:
-            own, other = _harm(own, value(of_own_kind(tables))), None
+            own, other = _harm(own, value(ran(of_own_kind(tables)))), None
             if own is None:
                 return Value(None)
         if tested.than:
-            other = value(filled(tables, tested.than))
+            other = value(ran(filled(tables, tested.than)))
             if other is not None and goal.compares:
-                other = _harm(other, value(of_own_kind(tables)))
+                other = _harm(other, value(ran(of_own_kind(tables))))
             if other is None:
                 return Value(None)
-            return Value(own, other, goal.score(own) - goal.score(other))
+            return Value(own, other, goal.score(own) - goal.score(other), metrics)
     except _core.ScenarioError:
         return Value(None)
-    return Value(own, other, goal.score(own))
+    return Value(own, other, goal.score(own), metrics)
 
 
 def _harm(value: float, own_kind: float | None) -> float | None:

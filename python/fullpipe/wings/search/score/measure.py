@@ -80,6 +80,7 @@ class Measure:
         self._end = None if budget_s is None else time.monotonic() + budget_s
         self._turn: _Turn | None = None
         self._served: dict[str, ExitStack] = {}
+        self._seen: list[_Rows] = []
         self.failed: dict[str, str] = {}
         self.begun: set[str] = set()
         self.runs = self.packets = 0
@@ -120,26 +121,22 @@ class Measure:
         Code whose results differ has failed, and loses the values that it has.
         """
         candidate, cell = job
-        found = []
+        values = Found()
+        self._seen.clear()
         for _ in range(2):
             values = Found()
             self._some([job], values, done)
             self.release(candidate.key)
-            found.append(values.get(candidate.key, cell.key))
-        once, again = found
-        if once is None or again is None:
+        if len(self._seen) < 2:
             return False
-        if differs := next((name for name in once if once[name] != again[name]), None):
+        once, again = self._seen
+        if differs := _difference(once, again):
             kept.drop(candidate.key)
-            first, second = (
-                "none" if each[differs] is None else f"{each[differs]:.6g}"
-                for each in (once, again)
-            )
-            self.failed[candidate.key] = (
-                f"{UNREPEATABLE}: {differs} of a cell was {first}, and then {second}"
-            )
+            self.failed[candidate.key] = f"{UNREPEATABLE}: {differs}"
             return False
-        kept.add(candidate.key, cell.key, once)
+        if (measured := values.get(candidate.key, cell.key)) is None:
+            return False
+        kept.add(candidate.key, cell.key, measured)
         return True
 
     def _share(self, candidates: int) -> _Turn | None:
@@ -221,6 +218,7 @@ class Measure:
                     if step.runs > runs:
                         runs, last = step.runs, time.monotonic()
                     if step.shard:
+                        self._seen = [*self._seen[-1:], step.shard.rows]
                         for point, values in _values(part, step.shard.rows):
                             candidate, cell = jobs[point]
                             kept.add(candidate.key, cell.key, values)
@@ -266,6 +264,21 @@ def settings_of(part: Part, candidate: Candidate, cell: Cell) -> list[tuple[str,
                 for key, value in candidate.params.items()
             ]
     return found
+
+
+def _difference(once: _Rows, again: _Rows) -> str:
+    """Returns the first number that differs between the rows of two runs, in words; two may have the same values."""
+    for name, column in once.items():
+        if isinstance(column, tuple):  # a name
+            continue
+        numbers, later = np.asarray(column), np.asarray(again.get(name, ()))
+        if len(numbers) != len(later):
+            return f"{name} is there once"
+        same = (numbers == later) | (numbers != numbers) & (later != later)
+        if not same.all():
+            at = int(np.argmin(same))
+            return f"{name} of a cell was {numbers[at]:.6g}, and then {later[at]:.6g}"
+    return ""
 
 
 def _text(value: object) -> str:

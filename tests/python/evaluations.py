@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from fullpipe.base.progress import Counter
 from fullpipe.study.evaluation.judge import Outcome, judge
-from fullpipe.study.evaluation.measure import Contender, measured
+from fullpipe.study.evaluation.measure import measured
+from fullpipe.study.question import Contender
 from fullpipe.study.sweeps.execute import Execution
 
 if TYPE_CHECKING:

@@ -160,9 +160,9 @@ def command(
             missed, unevaluated = "missed" in verdicts, "skipped" in verdicts
         else:
             from fullpipe.study.evaluation.command import Asked, evaluate
-            from fullpipe.study.evaluation.measure import Contender
             from fullpipe.study.evaluation.suite import axes_of
             from fullpipe.study.evaluation.suite import suite as suite_of
+            from fullpipe.study.question import Contender
 
             criteria = suite_of(suite).with_axes(axes_of(axis or ()), criterion or ())
             [name] = (

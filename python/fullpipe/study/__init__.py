@@ -11,7 +11,10 @@ where they execute: `--engine` and `--threads`. `execute.py` is the executor, th
 it. `checkpoint.py` stores one line per run until a study is complete. The same command resumes
 either.
 
-`cells.py` makes the points of a scenario with axes, for the observatory and `evaluate`.
+A question has one of two forms, by the kind of its numbers. Columns of the rows of a sweep: `SweepSpec`, whose points
+`check`, `compare` and `sweep` make themselves, and `evaluate` and the observatory by `question.py`, from cells
+(`cells.py`), contenders and numbers. Functions of whole runs: `Repeated`, for `reproduce` and `validate`. Verdicts on
+both are `Judged` (`verdicts`).
 
 This package imports no command, and the packages of commands do not import each other, with four
 exceptions: `reproduce` uses `fleet`, `comparison` and `evaluation` use `sweeps`, `attack` uses `checks`.

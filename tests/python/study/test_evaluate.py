@@ -13,8 +13,9 @@ import fullpipe
 from evaluations import evaluation
 from fullpipe.study.evaluation.command import usual_directory
 from fullpipe.study.evaluation.judge import Outcome, judge
-from fullpipe.study.evaluation.measure import Contender, Measured
+from fullpipe.study.evaluation.measure import Measured
 from fullpipe.study.evaluation.suite import Bound, Criterion, suite
+from fullpipe.study.question import Contender, Number
 from fullpipe.study.verdicts.judged import Verdict
 from fullpipe.study.verdicts.reader import PublishedError
 
@@ -110,7 +111,7 @@ def of_values(bound: Bound | None, values: Sequence[Sequence[float]], worse: str
         question="",
         scenario='cc = "{cc}"',
         axes={"cell": [f"{number}" for number in range(len(values))]},
-        metric="loss",
+        numbers=[Number("loss")],
         why="made",
         bound=bound,
         worse=worse,  # type: ignore[arg-type]
@@ -364,13 +365,15 @@ def test_a_criterion_like_another_has_its_runs(small: Path) -> None:
     more = 'metric = "loss"\nwhy = "Our choice."\nlike = "use"'
     small.write_text(SMALL.replace('skipped = "not today"', more), encoding="utf-8")
     use, later = suite(str(small)).criteria
-    assert (later.scenario, later.axes, later.metric) == (use.scenario, use.axes, "loss")
+    assert (later.scenario, later.axes, later.judged.metric) == (use.scenario, use.axes, "loss")
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ('metric = "utilization"', 'metric = "usage"', "criterion[0].metric"),
+        ('metric = "utilization"', 'metric = "rate_variation"', "criterion[0].also"),
+        ('also = ["queue_delay.p95"]', 'also = ["rate_variation"]', "criterion[0].also[0]"),
         ('at_least = "80%"', 'at_least = "much"', "criterion[0].at_least"),
         ('at_least = "80%"', 'at_least = "80%"\nat_most = "90%"', "is a second bound"),
         (

@@ -13,8 +13,8 @@ from depth import DEEP
 from fullpipe.algorithms.programs import lines
 from fullpipe.errors import UNEVALUATED
 from fullpipe.study.evaluation.command import usual_directory
-from fullpipe.study.evaluation.measure import Contender
 from fullpipe.study.evaluation.suite import suite
+from fullpipe.study.question import Contender
 
 if TYPE_CHECKING:
     import subprocess

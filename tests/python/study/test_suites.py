@@ -99,7 +99,8 @@ def test_the_congestion_levels_lose_what_the_rfc_says(tmp_path: Path) -> None:
     """RFC 7928 §8.2: 0.1, 0.5 and 1 % of the packets with drop-tail."""
     [criterion] = [each for each in SUITES["aqm"].criteria if each.name == "congestion-levels"]
     found = evaluation(criterion, "pfifo", ["pfifo"], tmp_path, 3, {})
-    lost = [each.also["loss"].value for each in found.cells]
+    [loss] = [each for each in criterion.also if each.metric == "loss"]
+    lost = [each.also[loss].value for each in found.cells]
     assert lost == pytest.approx([0.1, 0.5, 1.0], rel=0.4)
 
 

@@ -27,9 +27,9 @@ from fullpipe.study.engine import HERE as LOCAL
 from fullpipe.study.engine import Engine
 from fullpipe.study.evaluation import dossier, worst
 from fullpipe.study.evaluation.judge import WORDS, judge
-from fullpipe.study.evaluation.measure import Contender, measured, shown
-from fullpipe.study.evaluation.suite import VARIATION
+from fullpipe.study.evaluation.measure import measured
 from fullpipe.study.execute import one_cluster, parts, refuse_engine, telling
+from fullpipe.study.question import Contender
 from fullpipe.study.spec import SweepSpec, build, command_line
 from fullpipe.study.sweeps.execute import Execution
 from fullpipe.study.verdicts.judged import Verdict, finite, write_table
@@ -206,8 +206,8 @@ def _homes(criteria: Sequence[Criterion]) -> dict[str, str]:
                     each.scenario,
                     each.axes,
                     each.words,
-                    each.metric == VARIATION,
-                    each.against and each.neighbor,
+                    each.is_recorded,
+                    each.own_kind,
                 )
             ),
             each.name,
@@ -310,7 +310,7 @@ def show(
         if cell is None:
             wrapped(each.judged.reason, 7, console, "dim")
             continue
-        quantity = shown(criterion)
+        quantity = criterion.judged.quantity
         text = f"{quantity.words} {dossier.value(cell.ours, quantity)}"
         if criterion.bound:
             text += f", required {dossier.limit(each, cell)}"
@@ -337,8 +337,8 @@ def _records(outcomes: Sequence[Outcome], tested: Contender) -> list[dict[str, o
                 "section": criterion.section,
                 "verdict": WORDS[each.verdict],
                 "reason": each.judged.reason,
-                "metric": shown(criterion).words if criterion.metric else "",
-                "unit": shown(criterion).unit if criterion.metric else "",
+                "metric": criterion.judged.quantity.words if criterion.numbers else "",
+                "unit": criterion.judged.quantity.unit if criterion.numbers else "",
                 "worst": dict(cell.words) if cell else {},
                 "seed": cell.seed if cell else None,
                 "measured": finite(cell.ours.value) if cell else None,

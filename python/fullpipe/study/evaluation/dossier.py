@@ -16,7 +16,6 @@ from fullpipe.runners import is_simulator
 from fullpipe.stats.words import digits
 from fullpipe.study.evaluation import worst
 from fullpipe.study.evaluation.judge import WORDS, bound_words
-from fullpipe.study.evaluation.measure import shown
 from fullpipe.study.verdicts.judged import Verdict
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from fullpipe.runners import Runner
     from fullpipe.stats import Quantity
     from fullpipe.study.evaluation.judge import CellResult, Outcome
-    from fullpipe.study.evaluation.measure import Contender
     from fullpipe.study.evaluation.suite import Criterion, Suite
+    from fullpipe.study.question import Contender
     from fullpipe.study.verdicts.estimate import Estimate
 
 SIGNS = {Verdict.MET: "✓", Verdict.MISSED: "✗", Verdict.REPORT: "?", Verdict.SKIPPED: "–"}
@@ -146,7 +145,7 @@ _OF_THE_MODEL = {
 def _finding(outcome: Outcome, tested: Contender) -> str:
     criterion, cell = outcome.criterion, outcome.worst
     assert cell is not None
-    quantity = shown(criterion)
+    quantity = criterion.judged.quantity
     where = f" at {cell.label}" if cell.label else ""
     return (
         f"{_headed(criterion)}: {quantity.words} {value(cell.ours, quantity)}{where}; "
@@ -171,7 +170,7 @@ def limit(outcome: Outcome, cell: CellResult) -> str:
     bound = outcome.criterion.bound
     if bound is None or math.isnan(cell.bound):
         return bound_words(outcome.criterion) or "–"
-    unit = shown(outcome.criterion).unit
+    unit = outcome.criterion.judged.quantity.unit
     number = f"{digits(cell.bound, _DIGITS)}{f' {unit}' if unit else ''}"
     return f"{'≤' if bound.most else '≥'} {number}"
 
@@ -200,7 +199,7 @@ def _row(outcome: Outcome, tested: Contender, others: Sequence[str]) -> tuple[Ce
     if cell is None:
         empty = ("",) * (2 + len(others))
         return (criterion.section, criterion.title, said, outcome.judged.reason, *empty)
-    quantity = shown(criterion)
+    quantity = criterion.judged.quantity
     return (
         criterion.section,
         criterion.title,
@@ -246,14 +245,13 @@ def _section(
 
 def _cells(outcome: Outcome, tested: Contender, baselines: Sequence[Contender]) -> Table:
     criterion = outcome.criterion
-    quantity = shown(criterion)
+    quantity = criterion.judged.quantity
     others = [each.label for each in baselines if each.label != tested.label]
     others += [
         label
         for label in dict.fromkeys(label for cell in outcome.cells for label in cell.others)
         if label not in others
     ]
-    also = list(criterion.also)
     rows: list[tuple[Cell, ...]] = []
     for cell in outcome.cells:
         found: list[Cell] = [*cell.words.values()]
@@ -261,14 +259,14 @@ def _cells(outcome: Outcome, tested: Contender, baselines: Sequence[Contender]) 
         if criterion.bound:
             found += [limit(outcome, cell), WORDS[cell.verdict]]
         found += [_plain(cell.others.get(label), quantity) for label in others]
-        found += [_plain(cell.also.get(name), shown(criterion, name)) for name in also]
+        found += [_plain(cell.also.get(each), each.quantity) for each in criterion.also]
         rows.append(tuple(found))
     columns = (
         *criterion.axes,
         tested.label,
         *(("bound", "verdict") if criterion.bound else ()),
         *others,
-        *(_titled(shown(criterion, name), tested) for name in also),
+        *(_titled(each.quantity, tested) for each in criterion.also),
     )
     unit = f", {quantity.unit}" if quantity.unit else ""
     title = quantity.words[0].upper() + quantity.words[1:]

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from fullpipe.stats import student
 from fullpipe.stats.interval import CONFIDENCE
-from fullpipe.study.evaluation.measure import shown
 from fullpipe.study.verdicts.estimate import Estimate
 from fullpipe.study.verdicts.judged import Judged, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fullpipe.study.evaluation.measure import BySeed, Contender, Measured
+    from fullpipe.study.evaluation.measure import Measured
     from fullpipe.study.evaluation.suite import Criterion
+    from fullpipe.study.question import BySeed, Contender, Number
 
 WORDS = {
     Verdict.MET: "met",
@@ -41,7 +41,7 @@ class CellResult:
         bound: The limit at this cell, in the unit of tables; NaN without one.
         verdict: The verdict on this cell.
         others: The numbers of the other contenders.
-        also: The tested algorithm's numbers of the other metrics, by metric.
+        also: The tested algorithm's other numbers.
         missing: The seeds without a value.
         beyond: The distance from the bound, positive beyond it; without a bound the value, worse ones greater.
         seed: The seed whose value is nearest to the mean of the cell.
@@ -53,7 +53,7 @@ class CellResult:
     bound: float
     verdict: Verdict
     others: Mapping[str, Estimate] = field(default_factory=dict)
-    also: Mapping[str, Estimate] = field(default_factory=dict)
+    also: Mapping[Number, Estimate] = field(default_factory=dict)
     missing: tuple[int, ...] = ()
     beyond: float = math.nan
     seed: int = 1
@@ -118,7 +118,7 @@ def judge(criterion: Criterion, tested: Contender, measured: Measured | None) ->
     judged = Judged(
         criterion,
         worst.label,
-        criterion.metric,
+        criterion.judged.metric,
         bound_words(criterion),
         worst.ours,
         within,
@@ -132,7 +132,7 @@ def judge(criterion: Criterion, tested: Contender, measured: Measured | None) ->
 
 def bound_words(criterion: Criterion) -> str:
     """Returns the bound in words; empty without one."""
-    bound, unit = criterion.bound, shown(criterion).unit if criterion.bound else ""
+    bound, unit = criterion.bound, criterion.judged.quantity.unit if criterion.bound else ""
     if bound is None:
         return ""
     sign = "≤" if bound.most else "≥"
@@ -171,7 +171,7 @@ def _cell(
     number: int,
     words: Mapping[str, str],
 ) -> CellResult:
-    scale = shown(criterion).scale
+    scale = criterion.judged.quantity.scale
     by_label = {
         label: {seed: value * scale for seed, value in by_seed.items()}
         for (cell, label), by_seed in measured.values.items()
@@ -196,13 +196,13 @@ def _cell(
         verdict,
         {label: _estimate(by_seed) for label, by_seed in by_label.items() if label != tested.label},
         {
-            name: _estimate(
+            each: _estimate(
                 {
-                    seed: value * shown(criterion, name).scale
+                    seed: value * each.quantity.scale
                     for seed, value in of.get((number, tested.label), {}).items()
                 }
             )
-            for name, of in measured.also.items()
+            for each, of in measured.also.items()
         },
         missing,
         beyond,
@@ -218,7 +218,7 @@ def _against_bound(
     The interval is corrected for the number of cells (Bonferroni), so that all cells together hold with the confidence
     of the report.
     """
-    quantity, bound = shown(criterion), criterion.bound
+    quantity, bound = criterion.judged.quantity, criterion.bound
     mean = fmean(ours.values()) if ours else math.nan
     if bound is None:
         less = criterion.worse == "less" if criterion.worse else quantity.better > 0
@@ -276,8 +276,8 @@ def _none(criterion: Criterion, reason: str) -> Judged[Criterion]:
     return Judged(
         criterion,
         "",
-        criterion.metric,
-        bound_words(criterion) if criterion.metric else "",
+        criterion.judged.metric if criterion.numbers else "",
+        bound_words(criterion) if criterion.numbers else "",
         Estimate(math.nan),
         (-math.inf, math.inf),
         Verdict.SKIPPED,

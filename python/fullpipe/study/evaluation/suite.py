@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Literal
 from fullpipe import _core
 from fullpipe.errors import UserError
 from fullpipe.stats.quantity import known_names, quantity
-from fullpipe.study.cells import HERE, QUEUE_HERE, Cells, merged, shortened
+from fullpipe.study.cells import HERE, QUEUE_HERE, merged, shortened
+from fullpipe.study.question import TESTED, VARIATION, Number, Question
 from fullpipe.study.verdicts.reader import Reader, read_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fullpipe.study.cells import Words
     from fullpipe.study.verdicts.reader import Json, Table
@@ -27,8 +28,6 @@ BASELINES = ("newreno", "cubic", "bbr3")
 """The algorithms next to the tested one, if the suite names none."""
 DRAFT = "bbr-draft"
 """The test cases of the BBR draft, which are no criteria of this form: :mod:`.conformance` has them."""
-VARIATION = "rate_variation"
-"""The metric that is computed from a run over time: coefficient of variation of the goodput in seconds."""
 _PLACES = {"algorithm": (HERE, f'cc = "{HERE}"'), "queue": (QUEUE_HERE, f'queue = "{QUEUE_HERE}"')}
 """The subjects of a suite, each with its place in a scenario and the line to write."""
 _FILE = ("title", "part", "subject", "baselines", "with", "criterion")
@@ -68,43 +67,39 @@ class Bound:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Criterion(Cells):
-    """A criterion.
+class Criterion(Question):
+    """A question with the accepted values of its first number.
 
     Attributes:
-        name: Its name in options and directories.
         part: The part of the suite, the title of its file's criteria in navigation and tables.
         section: The section that asks for it.
-        title: Its subject.
-        question: The question that its numbers answer.
         why: The reason for the bound, or for none.
-        metric: The judged metric, as `--show` takes it, or :data:`VARIATION`.
-        of: The flows or workloads with the metric: their name, without a number.
-        over: The value of several flows: their mean, the least or the most.
-        against: The reference of a value: `"harm"` and `"more"` compare the flow with the same one next to its own
-            kind, as a share or a difference.
-        neighbor: The axis that names the algorithm of the flow, with `against`.
         worse: The side on which the worst cell is, without a bound; empty for that of the metric.
-        also: Further metrics of the evidence.
         bound: The accepted values; None without a verdict.
         skipped: The reason why it is not evaluated; empty if it is.
     """
 
-    name: str
     part: str
     section: str
-    title: str
-    question: str
     why: str = ""
-    metric: str = ""
-    of: str = "tested"
-    over: Literal["mean", "least", "most"] = "mean"
-    against: Literal["", "harm", "more"] = ""
-    neighbor: str = ""
     worse: Literal["", "less", "more"] = ""
-    also: tuple[str, ...] = ()
     bound: Bound | None = None
     skipped: str = ""
+
+    @property
+    def judged(self) -> Number:
+        """The number that the bound is for."""
+        return self.numbers[0]
+
+    @property
+    def also(self) -> Sequence[Number]:
+        """The other numbers of the evidence."""
+        return self.numbers[1:]
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether its runs are recorded over time."""
+        return any(each.metric == VARIATION for each in self.numbers)
 
 
 @dataclass(frozen=True)
@@ -286,21 +281,12 @@ def _criterion(
         },
         words=_both(shared, _words(reader, table.get("with", {}), where + "with")),
         why=reader.text(table.get("why"), where + "why"),
-        metric=_metric(reader, table.get("metric"), where + "metric"),
-        of=reader.text(table.get("of", "tested"), where + "of"),
-        over=reader.one_of(table.get("over", "mean"), where + "over", ("mean", "least", "most")),  # type: ignore[arg-type]
-        against=_optional(reader, table, where, "against", ("harm", "more")),  # type: ignore[arg-type]
+        numbers=tuple(_numbers(reader, table, where)),
         neighbor=_optional(reader, table, where, "neighbor", tuple(table.get("axes", ()))),  # type: ignore[arg-type]
         worse=_optional(reader, table, where, "worse", ("less", "more")),  # type: ignore[arg-type]
-        also=tuple(
-            _metric(reader, each, f"{where}also[{number}]")
-            for number, each in enumerate(reader.texts(table["also"], where + "also"))
-        )
-        if "also" in table
-        else (),
         bound=_bound(reader, table, where),
     )
-    if made.against and not made.neighbor:
+    if made.judged.against and not made.neighbor:
         reader.refuse(
             where + "neighbor",
             None,
@@ -308,6 +294,28 @@ def _criterion(
             "name the axis with the algorithm of the other flow",
         )
     return made
+
+
+def _numbers(reader: Reader, table: Table, where: str) -> Iterator[Number]:
+    """Yields the judged number, and those of the evidence, of the same flows."""
+    judged = Number(
+        _metric(reader, table.get("metric"), where + "metric"),
+        reader.text(table.get("of", TESTED), where + "of"),
+        reader.one_of(table.get("over", "mean"), where + "over", ("mean", "least", "most")),  # type: ignore[arg-type]
+        _optional(reader, table, where, "against", ("harm", "more")),  # type: ignore[arg-type]
+    )
+    yield judged
+    also = reader.texts(table["also"], where + "also") if "also" in table else []
+    for key in ("also", "against") if judged.metric == VARIATION else ():
+        if key in table:
+            fix = "omit it, or judge another metric"
+            reader.refuse(where + key, table[key], f"can't be combined with {VARIATION}", fix)
+    for number, each in enumerate(also):
+        metric = _metric(reader, each, f"{where}also[{number}]")
+        if metric == VARIATION:
+            fix = "write a criterion with this metric"
+            reader.refuse(f"{where}also[{number}]", metric, "can only be judged", fix)
+        yield replace(judged, metric=metric, against="")
 
 
 def _like(reader: Reader, table: Table, where: str, runs: Mapping[str, Table]) -> Table:

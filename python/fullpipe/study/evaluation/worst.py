@@ -14,14 +14,13 @@ from fullpipe.results.words import command_of
 from fullpipe.run import run, unjudged
 from fullpipe.runners import option
 from fullpipe.study.evaluation.measure import variation_directory
-from fullpipe.study.evaluation.suite import VARIATION
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe.report.model import Recorded
     from fullpipe.study.evaluation.judge import Outcome
-    from fullpipe.study.evaluation.measure import Contender
+    from fullpipe.study.question import Contender
 
 _ROWS = 600
 """Rows per flow: a page shows the worst cells of some forty criteria."""
@@ -61,7 +60,7 @@ def replay(outcome: Outcome, tested: Contender, on: str) -> str:
         return ""
     point = measured.points[(cell.number, tested.label)]
     place = measured.directory
-    if outcome.criterion.metric == VARIATION:
+    if outcome.criterion.is_recorded:
         place = variation_directory(place, cell.seed)
     again = options(own([tested.name]))
     words = [called(place), "--point", str(point), *option(on), *again, "--seed", str(cell.seed)]

@@ -20,7 +20,7 @@ import served
 from browser import WEB, browser, built_engine
 from fullpipe._core import Scenario
 from fullpipe.results.rows import rows_of
-from fullpipe.study.spec import SweepSpec
+from fullpipe.study.question import Contender, Question
 from fullpipe.wings.search.observatory import plan
 
 if TYPE_CHECKING:
@@ -59,15 +59,10 @@ def test_it_has_some_600_cells_and_every_algorithm() -> None:
 
 
 @pytest.mark.parametrize("family", plan.families(), ids=lambda each: each.name)
-def test_the_text_of_a_cell_is_the_scenario_that_is_run(family: plan.Family) -> None:
-    spec = SweepSpec(
-        family.base(ALGORITHMS),
-        family.name,
-        points=list(family.points(ALGORITHMS)),
-        repeat=3,
-        seed=1,
-    )
-    texts = [family.text(cell, each) for cell in family.cells for each in ALGORITHMS]
+def test_the_text_of_a_cell_is_the_scenario_that_is_run(family: Question) -> None:
+    runs = family.runs([Contender(each) for each in ALGORITHMS])
+    spec = family.spec(runs, range(1, 4))
+    texts = [family.text(family.cells[cell], each.name) for cell, each in runs]
     alone = [Scenario.parse(f"seed = 1\n{text}", family.name, []).to_toml() for text in texts]
     assert list(spec.scenarios()) == alone
     # Seeds differ by the scenario's own jitter: the sweep adds none.

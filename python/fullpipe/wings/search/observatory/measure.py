@@ -8,10 +8,8 @@ import polars as pl
 
 from fullpipe.results import disk, write_shard
 from fullpipe.results.kept import shards
-from fullpipe.stats import Quantity, columns_asked, harm, quantity
-from fullpipe.stats.quantity import known_names
 from fullpipe.study.engine import HERE
-from fullpipe.study.spec import SweepSpec
+from fullpipe.study.question import Contender
 from fullpipe.study.sweeps.dataset import Sweep
 from fullpipe.study.sweeps.execute import Execution
 from fullpipe.wings.search.observatory.plan import FIRST_SEED
@@ -22,18 +20,24 @@ if TYPE_CHECKING:
 
     from fullpipe.base.progress import Counter
     from fullpipe.study.engine import Engine
-    from fullpipe.wings.search.observatory.plan import Family
+    from fullpipe.study.question import Question, Runs
 
-COLUMNS = ("family", "cell", "algorithm", "metric", "seed", "value", "version")
+_SCHEMA = {
+    "family": pl.String,
+    "cell": pl.Int64,
+    "algorithm": pl.String,
+    "metric": pl.String,
+    "seed": pl.Int64,
+    "value": pl.Float64,
+    "version": pl.String,
+}
+COLUMNS = tuple(_SCHEMA)
 VALUES = "values"
 """The name, without checksum, of the file of an observatory with which a later one is compared."""
-HARM = Quantity("harm", "harm to the other flow's goodput", "%", 100.0, -1)
-"""1 - (goodput of the other flow next to the algorithm) / (its goodput next to its own kind, same seed): Ware et al.,
-"Beyond Jain's Fairness Index" (HotNets 2019). Below zero the other flow is better off."""
 
 
 def measured(
-    families: Sequence[Family],
+    families: Sequence[Question],
     algorithms: Sequence[str],
     seeds: int,
     out: Path,
@@ -52,18 +56,15 @@ def measured(
         FileExistsError: When a family's directory has runs of another build or of other points.
         OSError: When the directory can't be written.
     """
+    contenders = [Contender(each) for each in algorithms]
+    seeds_of = range(FIRST_SEED, FIRST_SEED + seeds)
     found = []
     for family in families:
         place = out / "sweeps" / family.name
-        spec = SweepSpec(
-            family.base(algorithms),
-            family.name,
-            points=list(family.points(algorithms)),
-            repeat=seeds,
-            seed=FIRST_SEED,
-        )
+        runs = family.runs(contenders)
+        spec = family.spec(runs, seeds_of)
         Execution(place, counter, command, trace="off", engine=engine, push=push).run(spec)
-        found.append(_values(family, algorithms, Sweep(place).frame()))
+        found.append(_values(family, runs, algorithms, Sweep(place).frame()))
     values = pl.concat(found)
     new = write_shard(values, out, VALUES)
     for old in kept_values(out):
@@ -80,47 +81,16 @@ def kept_values(place: Path) -> list[Path]:
     return [each for each in shards(place) if each.stem.partition("-")[0] == VALUES]
 
 
-def shown(metric: str) -> Quantity:
-    """Returns the quantity of a metric of a family."""
-    known = HARM if metric == HARM.column else quantity(known_names()[metric])
-    assert known is not None
-    return known
-
-
-def _values(family: Family, algorithms: Sequence[str], rows: pl.DataFrame) -> pl.DataFrame:
+def _values(
+    family: Question, runs: Runs, algorithms: Sequence[str], rows: pl.DataFrame
+) -> pl.DataFrame:
     """Returns the values of one family from the rows of its sweep."""
-    count = len(algorithms)
-    rows = rows.with_columns(
-        cell=pl.col("point") // count,
-        algorithm=pl.lit(pl.Series(algorithms)).gather(pl.col("point") % count),
-    )
-    keys = ["cell", "algorithm", "seed"]
-    there = [name for name in rows.columns if rows[name].null_count() < rows.height]
-    tested = rows.filter(pl.col("flow") != "other")
-    found = []
-    for name in family.metrics:
-        if name == HARM.column:
-            found.append(_harm(family, rows).with_columns(metric=pl.lit(name)))
-            continue
-        column = columns_asked([name], there)[0]  # the flow's, or else that of the only link
-        mean = pl.col(column).mean().cast(pl.Float64)
-        found.append(tested.group_by(keys).agg(value=mean, metric=pl.lit(name)))
-    return (
-        pl.concat([each.select(*keys, "metric", "value") for each in found])
-        .with_columns(family=pl.lit(family.name), version=pl.lit(rows["version"][0]))
-        .drop_nulls("value")
-        .select(COLUMNS)
-        .sort(COLUMNS[:5])
-    )
-
-
-def _harm(family: Family, rows: pl.DataFrame) -> pl.DataFrame:
-    assert family.harm is not None
-    kinds = pl.Series([cell[family.harm] for cell in family.cells])
-    others = rows.filter(pl.col("flow") == "other").select(
-        "cell", "algorithm", "seed", "goodput_bps", kind=pl.lit(kinds).gather(pl.col("cell"))
-    )
-    own = others.filter(pl.col("algorithm") == pl.col("kind"))
-    joined = others.join(own, on=["cell", "seed"], suffix="_own")
-    lost = [harm(*pair) for pair in joined.select("goodput_bps", "goodput_bps_own").iter_rows()]
-    return joined.with_columns(value=pl.Series(lost, dtype=pl.Float64))
+    version = rows["version"][0]
+    found = [
+        (family.name, cell, algorithm, number.name, seed, value, version)
+        for number, of in family.values(runs, rows).items()
+        for (cell, algorithm), by_seed in of.items()
+        for seed, value in by_seed.items()
+        if algorithm in algorithms
+    ]
+    return pl.DataFrame(found, _SCHEMA, orient="row").sort(COLUMNS[:5])

@@ -3,52 +3,21 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fullpipe import _core
 from fullpipe.algorithms.plugins import built_in
-from fullpipe.study.cells import Cells, merged, shortened
+from fullpipe.study.cells import merged, shortened
+from fullpipe.study.question import Number, Question
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
+HARM = Number("goodput", of="other", against="harm")
 FIRST_SEED = 1
 SMALL_SEEDS = 3
 SEEDS = 30
 
 
-@dataclass(frozen=True, kw_only=True)
-class Family(Cells):
-    """Cells of one kind.
-
-    Attributes:
-        name: The name of its file, without the number.
-        title: The kind of path, and the other flows.
-        question: The question that its numbers answer.
-        metrics: Names of metrics as `--show` takes them, and `harm`; the first is shown at first.
-        harm: The axis that names the algorithm of the flow `other`, if harm to it is measured.
-    """
-
-    name: str
-    title: str
-    question: str
-    metrics: Sequence[str]
-    harm: str | None = None
-
-    def points(self, algorithms: Sequence[str]) -> Iterator[list[tuple[str, str]]]:
-        """Yields the settings of each cell with each algorithm; the algorithms vary first."""
-        for cell in self.cells:
-            for algorithm in algorithms:
-                yield self.settings(cell, algorithm)
-
-    def base(self, algorithms: Sequence[str]) -> str:
-        """Returns the scenario to which :meth:`points` belong."""
-        return self.text(self.cells[0], algorithms[0])
-
-
-def families(*, small: bool = False) -> list[Family]:
+def families(*, small: bool = False) -> list[Question]:
     """Returns the families of the package.
 
     Args:
@@ -66,8 +35,13 @@ def families(*, small: bool = False) -> list[Family]:
         }
         axes = about.pop("axes")
         name = file.name.partition("-")[2].removesuffix(".toml")
+        neighbor = about.pop("harm", "")
+        numbers = tuple(
+            HARM if each == HARM.name else Number(each) for each in about.pop("metrics")
+        )
+        axes = shortened(axes) if small else axes
         found.append(
-            Family(name=name, axes=shortened(axes) if small else axes, words=words, **about)
+            Question(name=name, axes=axes, words=words, numbers=numbers, neighbor=neighbor, **about)
         )
     return found
 

@@ -14,7 +14,6 @@ from fullpipe.runs.view.colors import COLORS, DASHES, ON_DARK, color_of
 from fullpipe.runs.view.document import document
 from fullpipe.stats import corrected, mean, paired
 from fullpipe.study.cells import HERE
-from fullpipe.wings.search.observatory.measure import shown
 from fullpipe.wings.search.observatory.plan import FIRST_SEED
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from fullpipe.wings.search.observatory.plan import Family
+    from fullpipe.study.question import Number, Question
 
     Values = Mapping[tuple[int, str], Mapping[int, float]]
 
@@ -50,7 +49,7 @@ class Earlier(NamedTuple):
 
 
 def write(
-    families: Sequence[Family],
+    families: Sequence[Question],
     algorithms: Sequence[str],
     values: pl.DataFrame,
     site: Path,
@@ -114,7 +113,7 @@ def _asset(name: str) -> str:
 
 
 def _family(
-    family: Family,
+    family: Question,
     algorithms: Sequence[str],
     values: pl.DataFrame,
     cells: Path,
@@ -143,32 +142,36 @@ def _family(
         "axes": [{"name": name, "values": list(values)} for name, values in family.axes.items()],
         "metrics": [
             {
-                **_words(metric),
-                **_means(family, algorithms, of),
-                **(_changes(family, algorithms, of, before.get(metric, {})) if earlier else {}),
+                **_words(number),
+                **_means(family, algorithms, mine[number.name]),
+                **(
+                    _changes(family, algorithms, mine[number.name], before[number.name])
+                    if earlier
+                    else {}
+                ),
             }
-            for metric, of in mine.items()
+            for number in family.numbers
         ],
     }
 
 
-def _words(metric: str) -> dict[str, Any]:
-    known = shown(metric)
+def _words(number: Number) -> dict[str, Any]:
+    known = number.quantity
     return {
         "words": known.words,
         "unit": known.unit,
         "scale": known.scale,
         "better": known.better,
-        "around": _AROUND.get(metric),
+        "around": _AROUND.get(number.name),
     }
 
 
 def _by_metric(
-    family: Family, values: pl.DataFrame
+    family: Question, values: pl.DataFrame
 ) -> dict[str, dict[tuple[int, str], dict[int, float]]]:
     """Returns the values of a family by metric, by cell and algorithm, and by seed."""
     found: dict[str, dict[tuple[int, str], dict[int, float]]] = {
-        name: {} for name in family.metrics
+        number.name: {} for number in family.numbers
     }
     rows = values.filter(family=family.name)
     for cell, algorithm, metric, seed, value in rows.select(
@@ -178,7 +181,7 @@ def _by_metric(
     return found
 
 
-def _means(family: Family, algorithms: Sequence[str], of: Values) -> dict[str, list[Any]]:
+def _means(family: Question, algorithms: Sequence[str], of: Values) -> dict[str, list[Any]]:
     """Returns mean, interval and number of seeds of each cell and algorithm."""
     columns: dict[str, list[Any]] = {"mean": [], "low": [], "high": [], "seeds": []}
     for number in range(len(family.cells)):
@@ -193,7 +196,7 @@ def _means(family: Family, algorithms: Sequence[str], of: Values) -> dict[str, l
 
 
 def _changes(
-    family: Family, algorithms: Sequence[str], of: Values, before: Values
+    family: Question, algorithms: Sequence[str], of: Values, before: Values
 ) -> dict[str, list[Any]]:
     """Returns the difference from an earlier observatory of each cell and algorithm, seed by seed.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from conftest import Fullpipe
 
-# One algorithm each, whose window is a number of segments. A search of a second has far fewer than 997 runs, so that the
+# One algorithm each, whose window is a number of segments. A search of a second has far fewer than 997 runs, so the
 # first one has another window when it runs again.
 CLASS = """\
 import fullpipe, itertools, time

@@ -11,7 +11,7 @@ READY_ALL := .venv/.ready-all
 ENGINE := python/fullpipe/wings/pages/explore/assets/engine.wasm.gz
 
 # Files from which the package is built.
-SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(filter-out crates/wings/quic/% crates/wings/kernel/%,$(wildcard crates/*/Cargo.toml crates/wings/*/Cargo.toml crates/*/profiles/*.toml crates/*/presets/*.toml) $(shell find crates/*/src crates/wings/*/src -name '*.rs'))
+SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(filter-out crates/wings/quic/% crates/wings/kernel/%,$(wildcard crates/*/Cargo.toml crates/wings/*/Cargo.toml crates/*/profiles/*.toml crates/*/presets/*.toml) $(shell find crates/*/src crates/wings/*/src -type f))
 
 # Keeps cargo from joining make's job server when targets run in parallel.
 ALONE := env -u MAKEFLAGS -u MFLAGS

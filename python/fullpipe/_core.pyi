@@ -1640,8 +1640,11 @@ def queues() -> list[Queue]:
 def algorithm_names(text: str, settings: Sequence[tuple[str, str]] = ...) -> list[str]:
     """Returns the names of algorithms in a scenario's text and in settings as `--set` takes them.
 
-    The names are as they are written, without repetition. A text that can't be read has none.
+    The names are as they are written, without parameters and repetition. A text that can't be read has none.
     """
+
+def with_params(text: str) -> tuple[str, str]:
+    """Returns the name of an algorithm without the parameters behind it, and these, empty without any."""
 
 def algorithm_keys(scenario: Scenario) -> list[tuple[str, str, str, bool]]:
     """Returns (key, value as TOML, cc, whether it is a program) of every flow and workload of a scenario.

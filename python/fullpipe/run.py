@@ -35,6 +35,7 @@ def run(
     queue: Setting | None = None,
     loss: Setting | None = None,
     profile: str | None = None,
+    stack: str | None = None,
     duration: Setting | None = None,
     set: Mapping[str, Setting] | None = None,  # noqa: A002  (the same word as --set)
     seed: int | None = None,
@@ -64,6 +65,7 @@ def run(
         queue: Queue of the bottleneck, like `"fq_codel"`, or `{"kind": "codel", "target": "10ms"}`.
         loss: Random loss, like `"1%"`.
         profile: Named path, like `"lte"`; it replaces the whole path.
+        stack: TCP at both ends of every flow: `"rfc"`, `"linux"` or `"linux-fq"`.
         duration: Length of the run, like `"30s"`. If the scenario's warm-up is longer than half of it, the warm-up
             becomes a sixth of it.
         set: Values that override keys of the scenario: `{"path.jitter": "5ms", "flow.0.params.beta": 0.8}`.
@@ -106,6 +108,7 @@ def run(
         queue=queue,
         loss=loss,
         profile=profile,
+        stack=stack,
         duration=duration,
         set=set,
         seed=seed,
@@ -132,6 +135,7 @@ def load(
     queue: Setting | None = None,
     loss: Setting | None = None,
     profile: str | None = None,
+    stack: str | None = None,
     duration: Setting | None = None,
     set: Mapping[str, Setting] | None = None,  # noqa: A002
     seed: int | None = None,
@@ -169,6 +173,7 @@ def load(
         queue=queue,
         loss=loss,
         profile=profile,
+        stack=stack,
         duration=duration,
         set=set,
         seed=seed,

@@ -89,22 +89,42 @@ pub enum Default {
     Word(&'static str),
 }
 
+/// The rules that an algorithm follows if no profile is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rules {
+    /// Those of its specification.
+    #[default]
+    Specification,
+    /// Those of Linux, where it has them.
+    Linux,
+}
+
+/// The keyword of the profile that follows Linux.
+pub const LINUX: &str = "linux";
+
 impl<Build> Descriptor<Build> {
-    /// Returns the profile in force if none is given; empty without profiles.
-    pub fn usual_profile(&self) -> &'static str {
-        match self
+    /// Returns the profile in force if none is given; empty without profiles. A preset has its own
+    /// under all rules.
+    pub fn usual_profile(&self, rules: Rules) -> &'static str {
+        let Some(Domain::Choice(words)) = self
             .params
             .iter()
             .find(|param| param.name == "profile")
             .map(|param| param.domain)
-        {
-            Some(Domain::Choice(words)) => words[0],
-            _ => "",
+        else {
+            return "";
+        };
+        match rules == Rules::Linux && self.preset_of.is_none() && words.contains(&LINUX) {
+            true => LINUX,
+            false => words[0],
         }
     }
 
     /// Returns the value of `param` if none is given, with `profile`.
     pub fn default_of(&self, param: &Param, profile: &str) -> ParamValue {
+        if param.name == "profile" {
+            return ParamValue::Word(profile.to_owned());
+        }
         let group = self.profiles.iter().find(|group| group.name == profile);
         let other =
             group.and_then(|group| group.defaults.iter().find(|(name, _)| *name == param.name));
@@ -235,8 +255,20 @@ pub struct Config {
 }
 
 impl Config {
-    /// Checks `given` against the descriptor's declarations and fills in the defaults.
+    /// Checks `given` against the descriptor's declarations and fills in the defaults of the
+    /// specification.
     pub fn new<Build>(
+        descriptor: &Descriptor<Build>,
+        given: &BTreeMap<String, ParamValue>,
+        smss: Bytes,
+        initial_cwnd: Bytes,
+    ) -> Result<Config, ParamError> {
+        Config::following(Rules::Specification, descriptor, given, smss, initial_cwnd)
+    }
+
+    /// Checks `given` against the descriptor's declarations and fills in the defaults under `rules`.
+    pub fn following<Build>(
+        rules: Rules,
         descriptor: &Descriptor<Build>,
         given: &BTreeMap<String, ParamValue>,
         smss: Bytes,
@@ -244,7 +276,7 @@ impl Config {
     ) -> Result<Config, ParamError> {
         let profile = match given.get("profile") {
             Some(ParamValue::Word(word)) => word,
-            _ => descriptor.usual_profile(),
+            _ => descriptor.usual_profile(rules),
         };
         let mut params: Vec<_> = descriptor
             .params

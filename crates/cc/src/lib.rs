@@ -28,8 +28,8 @@ pub use contract::{
 };
 pub use declare::{FromParam, Takes, TraceValue};
 pub use descriptor::{
-    Config, Default, Descriptor, Domain, Field, MediaSource, Param, ParamError, Profile,
-    ReceiverDescriptor, RecoveryOwner, Specification, Values,
+    Config, Default, Descriptor, Domain, Field, LINUX, MediaSource, Param, ParamError, Profile,
+    ReceiverDescriptor, RecoveryOwner, Rules, Specification, Values,
 };
 pub use fault::Fault;
 pub use fullpipe_units::{EcnCodepoint, ParamValue};

@@ -79,7 +79,9 @@ mod _core {
     #[pymodule_export]
     use crate::run::{RunResult, check_simulator, handed_over, memory_needed, run};
     #[pymodule_export]
-    use crate::scenario_file::{Scenario, algorithm_keys, algorithm_names, judged, scenario_error};
+    use crate::scenario_file::{
+        Scenario, algorithm_keys, algorithm_names, judged, scenario_error, with_params,
+    };
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::signals::{end_with, watch_signals};

@@ -313,7 +313,10 @@ pub(crate) fn algorithm_names(text: &str, settings: Vec<(String, String)>) -> Ve
     let written = template.iter().flat_map(|template| template.algorithms());
     let set = settings.iter().filter(|(key, _)| key.ends_with(".cc"));
     let set = set.flat_map(|(_, values)| values.split(','));
-    let bare = |name: &str| name.trim_matches([' ', '"', '\'']).to_owned();
+    let bare = |name: &str| {
+        let name = name.trim_matches([' ', '"', '\'']);
+        fullpipe_scenario::with_params(name).0.to_owned()
+    };
     let mut names: Vec<String> = Vec::new();
     for name in written.chain(set).map(bare) {
         if !names.contains(&name) {
@@ -321,6 +324,13 @@ pub(crate) fn algorithm_names(text: &str, settings: Vec<(String, String)>) -> Ve
         }
     }
     names
+}
+
+/// Returns the name of an algorithm without the parameters behind it, and these, empty without any.
+#[pyfunction]
+pub(crate) fn with_params(text: &str) -> (&str, &str) {
+    let (name, params) = fullpipe_scenario::with_params(text);
+    (name, params.unwrap_or_default())
 }
 
 /// Returns (key, value as TOML, cc, whether it is a program) of every flow and workload of a scenario:

@@ -63,4 +63,5 @@ pub use stack::{
 };
 pub use sweep::Sweep;
 pub use template::Template;
+pub use values::{algorithm_of, with_params};
 pub use workload::{ArrivalGenerator, Library, Model, Rtts, Workload};

@@ -86,6 +86,8 @@ pub struct Flow {
     pub name: String,
     /// Name of the congestion control, or [`UNRESPONSIVE`].
     pub cc: String,
+    /// The same as written, with the parameters behind it: its name in results.
+    pub called: String,
     /// Parameters of the congestion control that are set.
     pub params: BTreeMap<String, ParamValue>,
     /// Whether lost data is sent again.

@@ -1,8 +1,7 @@
-//! The operating system's TCP: `host.stack`, and the keys of flows whose defaults it sets, declared
-//! once.
+//! The TCP of a run: `stack`, and the keys of flows whose defaults it sets, declared once.
 //!
 //! A declaration is the meaning of the key, then `name: type in the file => type in the model =
-//! default of "ideal", linux default of "linux"`. The macro generates from it the fields of
+//! default of "rfc", linux default of "linux" and "linux-fq"`. The macro generates from it the fields of
 //! [`FlowStack`] and those of the file's tables ([`StackKeys`]), reading and writing them.
 
 use fullpipe_units::Bytes;
@@ -17,29 +16,44 @@ use crate::raw_value::{RawValue, ReadValue, Refusal};
 use crate::source::Source;
 use crate::values::{Percent, text_of};
 
-/// The TCP whose defaults flows have.
+/// The TCP whose defaults flows have: of the endpoints, of pacing, and of algorithms that have
+/// Linux's rules next to those of their specification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stack {
-    /// No limits and no heuristics besides the controller and loss recovery.
+    /// The rules of specifications: no limits and no heuristics of an operating system.
     #[default]
-    Ideal,
-    /// The defaults of a current Linux.
+    Rfc,
+    /// A current Linux whose devices have fq_codel: each algorithm paces as it asks.
     Linux,
+    /// A current Linux whose devices have fq, which paces every flow.
+    LinuxFq,
+}
+
+impl Stack {
+    /// Returns whether it is Linux's.
+    pub fn is_linux(self) -> bool {
+        self != Stack::Rfc
+    }
 }
 
 impl Word for Stack {
-    const WORDS: &'static [(&'static str, Stack)] =
-        &[("ideal", Stack::Ideal), ("linux", Stack::Linux)];
+    const WORDS: &'static [(&'static str, Stack)] = &[
+        ("rfc", Stack::Rfc),
+        ("linux", Stack::Linux),
+        ("linux-fq", Stack::LinuxFq),
+    ];
 }
 
 /// Declares the keys.
 macro_rules! stack_keys {
     ($(
-        $(#[doc = $doc:tt])* $key:ident: $Read:ty => $Value:ty = $ideal:expr, linux $linux:expr;
+        $(#[doc = $doc:tt])* $key:ident: $Read:ty => $Value:ty = $rfc:expr, linux $linux:expr;
     )*) => {
         /// The keys of a flow whose defaults depend on [`Scenario::stack`](crate::Scenario::stack).
         #[derive(Clone, Debug, PartialEq)]
         pub struct FlowStack {
+            /// The TCP whose defaults the flow has.
+            pub usual: Stack,
             $($(#[doc = $doc])* pub $key: $Value,)*
         }
 
@@ -57,15 +71,15 @@ macro_rules! stack_keys {
             /// Returns the defaults of `stack`.
             pub fn of(stack: Stack) -> FlowStack {
                 match stack {
-                    Stack::Ideal => FlowStack { $($key: $ideal,)* },
-                    Stack::Linux => FlowStack { $($key: $linux,)* },
+                    Stack::Rfc => FlowStack { usual: stack, $($key: $rfc,)* },
+                    Stack::Linux | Stack::LinuxFq => FlowStack { usual: stack, $($key: $linux,)* },
                 }
             }
 
-            /// Returns the first key that differs from the default of "ideal".
+            /// Returns the first key that differs from the default of "rfc".
             pub fn first_key(&self) -> Option<&'static str> {
-                let ideal = FlowStack::of(Stack::Ideal);
-                [$((stringify!($key), self.$key != ideal.$key)),*]
+                let rfc = FlowStack::of(Stack::Rfc);
+                [$((stringify!($key), self.$key != rfc.$key)),*]
                     .into_iter()
                     .find_map(|(key, differs)| differs.then_some(key))
             }
@@ -107,9 +121,9 @@ macro_rules! stack_keys {
         /// Descriptions of the keys' defaults.
         impl StackKeys {
             $(fn $key() -> String {
-                let [ideal, linux] = [Stack::Ideal, Stack::Linux]
+                let [rfc, linux] = [Stack::Rfc, Stack::Linux]
                     .map(|stack| StackKeys::from(&FlowStack::of(stack)).$key.show().unwrap_or_default());
-                format!("that of host.stack: {ideal} with \"ideal\", {linux} with \"linux\"")
+                format!("that of stack: {rfc} with \"rfc\", {linux} with \"linux\" and \"linux-fq\"")
             })*
         }
 

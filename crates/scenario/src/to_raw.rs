@@ -15,7 +15,7 @@ use crate::raw::{
     Change, Flow, Host, Link, NamedLink, Path, Program, Quic, Scenario, Tcp, Workload, one_flow,
 };
 use crate::raw_value::{RawValue, ReadValue};
-use crate::stack::{Stack, StackKeys};
+use crate::stack::StackKeys;
 use crate::topology::Route;
 use crate::values::{Algorithm, Delay, Extra, Mss, Name, Percent, Whole};
 use crate::workload::{Load, Text};
@@ -26,6 +26,7 @@ impl From<&model::Scenario> for Scenario {
             duration: RawValue::of(&scenario.duration),
             measure_from: RawValue::of(&scenario.measure_from),
             seed: RawValue::of(&Whole(scenario.seed)),
+            stack: RawValue::of(&scenario.stack),
             start_jitter: RawValue::of(&scenario.start_jitter),
             send_jitter: RawValue::of(&Delay(scenario.send_jitter)),
             expect: (!scenario.expect.is_empty())
@@ -58,17 +59,13 @@ impl From<&model::Scenario> for Scenario {
 
 impl Host {
     fn of(scenario: &model::Scenario) -> Option<Host> {
-        if scenario.host.is_none() && scenario.stack == Stack::default() {
-            return None;
-        }
-        let host = scenario.host.clone().unwrap_or_default();
+        let host = scenario.host.as_ref()?;
         let wake = |of: fn(&Wake) -> Span| {
             host.wake
                 .as_ref()
                 .map(|wake| RawValue::of(&Delay(of(wake))))
         };
         Some(Host {
-            stack: RawValue::of(&scenario.stack),
             send: RawValue::of(&Delay(host.send)),
             receive: RawValue::of(&Delay(host.receive)),
             ack: RawValue::of(&Delay(host.ack)),
@@ -155,7 +152,7 @@ impl Flow {
     fn of(flow: &model::Flow, scenario: &model::Scenario) -> Flow {
         Flow {
             name: Some(RawValue::of(&Name(flow.name.clone()))),
-            cc: RawValue::of(&Algorithm(flow.cc.clone())),
+            cc: RawValue::of(&Algorithm::from(flow.called.clone())),
             tcp: Tcp::of(flow, scenario),
             transport: flow.is_datagram().then(|| RawValue::of(&flow.transport)),
             start: RawValue::of(&flow.start),
@@ -208,7 +205,7 @@ impl Tcp {
             ecn_feedback: RawValue::of(&flow.ecn_feedback),
             route: names(&flow.route),
             reverse_route: names(&flow.reverse_route),
-            pacing: RawValue::of(&flow.pacing),
+            pacing: Some(RawValue::of(&flow.pacing)),
             mss: RawValue::of(&Mss(flow.mss)),
             initial_window: RawValue::of(&Whole(u64::from(flow.initial_window))),
             receiver: flow
@@ -235,7 +232,7 @@ impl Workload {
             source: optional(&workload.source.clone().map(Text)),
             model: RawValue::of(&workload.model),
             load: optional(&workload.load.map(Load)),
-            cc: RawValue::of(&Algorithm(workload.flow.cc.clone())),
+            cc: RawValue::of(&Algorithm::from(workload.flow.called.clone())),
             tcp: Tcp::of(&workload.flow, scenario),
             start: RawValue::of(&workload.flow.start),
             stop: optional(&workload.stop),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fullpipe_cc::{
-    Config, Descriptor, MediaSource, ParamValue, ReceiverDescriptor, Registry, Signals,
+    Config, Descriptor, MediaSource, ParamValue, ReceiverDescriptor, Registry, Rules, Signals,
 };
 use fullpipe_scenario::{
     App, EcnFeedback, EcnField, EcnSetting, Error, Flow, PROGRAM_FIX, ReceiveWindow, Scenario,
@@ -277,12 +277,22 @@ fn config<Build>(
     smss: Bytes,
 ) -> Result<Config, Error> {
     let initial = smss * u64::from(spec.initial_window);
-    let mut config = Config::new(descriptor, params, smss, initial).map_err(|error| {
+    let rules = rules(spec);
+    let made = Config::following(rules, descriptor, params, smss, initial);
+    let mut config = made.map_err(|error| {
         let key = spec.key(&format!("{table}.{}", error.name));
         scenario.error(&key, &error.value, &error.problem, &error.fix)
     })?;
     config.source = media_source(spec);
     Ok(config.in_group(spec.group.clone()))
+}
+
+/// Returns the rules of the algorithms of a flow without a profile.
+pub fn rules(spec: &Flow) -> Rules {
+    match spec.stack.usual.is_linux() {
+        true => Rules::Linux,
+        false => Rules::Specification,
+    }
 }
 
 /// Returns the media source of a flow, if its application is one.

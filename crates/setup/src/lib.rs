@@ -9,7 +9,9 @@ mod max_min;
 mod rates;
 mod servers;
 
-pub use algorithms::{Algorithms, PROVIDES, Runner, choose, controller, media_source, resolved};
+pub use algorithms::{
+    Algorithms, PROVIDES, Runner, choose, controller, media_source, resolved, rules,
+};
 pub use is_random::is_random;
 pub use max_min::set_max_min_shares;
 pub use rates::{link_rates, rate_over_time};

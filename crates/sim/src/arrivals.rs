@@ -235,7 +235,7 @@ impl Workloads {
             let spec = &spec.flow;
             let summary = WorkloadSummary::new(
                 spec.name.clone(),
-                spec.cc.clone(),
+                spec.called.clone(),
                 workload.meter,
                 slowdown,
                 &LIMITS,

@@ -273,7 +273,7 @@ impl Simulation {
             let held = flow.limits_held(self.end);
             flows.push(FlowSummary::new(
                 spec.name.clone(),
-                spec.cc.clone(),
+                spec.called.clone(),
                 &flow.meter,
                 &LIMITS,
                 &held,

@@ -357,14 +357,16 @@ fn host() -> impl Strategy<Value = String> {
     let costs = (0_u32..300, 0_u32..300, 0_u32..50, 0_u32..100, 1_u32..20);
     let host = (costs, any::<bool>()).prop_map(move |((send, receive, ack, call, batch), wakes)| {
         format!(
-            "[host]\nstack = \"{}\"\nsend = \"{send}us\"\nreceive = \"{receive}us\"\nack = \"{ack}us\"\ncall = \"{call}us\"\n\
+            "[host]\nsend = \"{send}us\"\nreceive = \"{receive}us\"\nack = \"{ack}us\"\ncall = \"{call}us\"\n\
              batch = {batch}\nvariation = \"20%\"\n{}",
-            if batch % 2 == 0 { "linux" } else { "ideal" },
             if wakes { wake } else { "" }
         )
     });
-    let linux = "[host]\nstack = \"linux\"\n".to_owned();
-    prop_oneof![1 => Just(String::new()), 1 => host, 1 => Just(linux)]
+    prop_oneof![2 => Just(String::new()), 1 => host]
+}
+
+fn stack() -> impl Strategy<Value = &'static str> {
+    prop_oneof![Just("rfc"), Just("linux"), Just("linux-fq")]
 }
 
 fn flow() -> impl Strategy<Value = String> {
@@ -441,9 +443,9 @@ proptest! {
     #[test]
     fn short_cuts_equal_stepping_over_any_links(
         path in change(), a in link("a"), b in link("b"), c in link("c"), changes in prop::collection::vec((1_u32..1400, change()), 0..2),
-        jitter in 0_u32..300, seed in 0_u64..1_000, host in host(), flows in prop::collection::vec((flow(), routes()), 1..4),
+        jitter in 0_u32..300, seed in 0_u64..1_000, host in host(), stack in stack(), flows in prop::collection::vec((flow(), routes()), 1..4),
     ) {
-        let mut text = format!("duration = \"1500ms\"\nseed = {seed}\nsend_jitter = \"{jitter}us\"\n[path]\n{path}");
+        let mut text = format!("stack = \"{stack}\"\nduration = \"1500ms\"\nseed = {seed}\nsend_jitter = \"{jitter}us\"\n[path]\n{path}");
         let mut times = std::collections::BTreeSet::new();
         for (at, change) in changes.iter().filter(|(at, _)| times.insert(*at)) {
             text += &format!("[[path.change]]\nat = \"{at}ms\"\n{change}");
@@ -482,10 +484,10 @@ proptest! {
     #[test]
     fn short_cuts_equal_stepping_bit_for_bit(
         rate in 1_u32..50, rtt in 0_u32..60, buffer in 1_u32..80, jitter in 0_u32..300, loss in 0_u32..3,
-        seed in 0_u64..1_000, host in host(), flows in prop::collection::vec(flow(), 1..5),
+        seed in 0_u64..1_000, host in host(), stack in stack(), flows in prop::collection::vec(flow(), 1..5),
     ) {
         let text = format!(
-            "duration = \"1500ms\"\nseed = {seed}\nsend_jitter = \"{jitter}us\"\n[path]\nrate = \"{rate}mbit\"\n\
+            "stack = \"{stack}\"\nduration = \"1500ms\"\nseed = {seed}\nsend_jitter = \"{jitter}us\"\n[path]\nrate = \"{rate}mbit\"\n\
              rtt = \"{rtt}ms\"\nbuffer = \"{buffer}packets\"\nloss = \"{loss}%\"\nreverse_loss = \"{loss}%\"\n{host}{}",
             flows.concat(),
         );
@@ -498,9 +500,9 @@ proptest! {
     #[test]
     fn short_cuts_equal_stepping_whatever_the_path_does(
         path in change(), delays in prop::option::of(delays()), pattern in prop::option::of(pattern()), queue in queue(), changes in prop::collection::vec((1_u32..1400, change()), 0..4), jitter in 0_u32..300,
-        seed in 0_u64..1_000, host in host(), flows in prop::collection::vec(flow(), 1..4),
+        seed in 0_u64..1_000, host in host(), stack in stack(), flows in prop::collection::vec(flow(), 1..4),
     ) {
-        let mut text = format!("duration = \"1500ms\"\nseed = {seed}\nsend_jitter = \"{jitter}us\"\n[path]\n{path}");
+        let mut text = format!("stack = \"{stack}\"\nduration = \"1500ms\"\nseed = {seed}\nsend_jitter = \"{jitter}us\"\n[path]\n{path}");
         text += &format!("queue = {queue}\n{}{}", delays.unwrap_or_default(), pattern.as_deref().unwrap_or_default());
         let mut times = std::collections::BTreeSet::new();
         for (at, change) in changes.iter().filter(|(at, _)| times.insert(*at)) {

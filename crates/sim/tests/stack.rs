@@ -1,4 +1,4 @@
-//! The operating system's TCP: each key of `host.stack` with and without it, next to the records of
+//! The operating system's TCP: each key of `stack` with and without it, next to the records of
 //! a kernel (user-mode Linux 6.1).
 
 use fullpipe_cc::Registry;
@@ -290,7 +290,7 @@ fn close(value: f64, recorded: f64, tolerance: f64) {
 /// Linux counts segments: the short one at the end of a response adds a whole segment in slow start.
 #[test]
 fn a_short_segment_counts_as_a_whole_one() {
-    let run = run("duration = \"300ms\"\n[host]\nstack = \"linux\"\n\
+    let run = run("duration = \"300ms\"\nstack = \"linux\"\n\
          [path]\nrate = \"24.1mbit\"\nrtt = \"26.3ms\"\nbuffer = \"771packets\"\n\
          [[flow]]\ncc = \"newreno\"\nparams = { profile = \"linux\" }\napp = \"request 16273B think 122ms\"\n");
     let windows = column(&run, "cwnd");

@@ -221,10 +221,14 @@ def kinds() -> tuple[Kind, ...]:
 
 
 def kind_of(text: str) -> Kind | None:
-    """Returns the kind of a name, as a user or a scenario writes it; None if no kind holds it."""
+    """Returns the kind of a name, as a user or a scenario writes it; None if no kind holds it.
+
+    Parameters behind the name, `bbr3:profile=draft`, do not change its kind.
+    """
     if "\n" in text:  # the text of a scenario
         return None
-    return next((kind for kind in kinds() if kind.holds(text)), None)
+    name, _ = _core.with_params(text)
+    return next((kind for kind in kinds() if kind.holds(name)), None)
 
 
 def resolve(text: str) -> Resolved | None:
@@ -238,7 +242,11 @@ def resolve(text: str) -> Resolved | None:
         UserError: When the crate can't be built.
     """
     kind = kind_of(text)
-    return Resolved(kind.load(text), kind) if kind else None
+    if not kind:
+        return None
+    name, params = _core.with_params(text)
+    loaded = kind.load(name)
+    return Resolved(f"{loaded}:{params}" if params else loaded, kind)
 
 
 def name_of(text: str) -> str:
@@ -264,7 +272,7 @@ def described(names: Iterable[str], controllers: Controllers | None = None) -> G
         ScenarioError: When there is no such module, class or policy, or the class is not an algorithm.
     """
     found: dict[str, type] = dict(controllers or {})
-    for name in names:
+    for name in map(bare, names):
         kind = None if name in found else kind_of(name)
         made = kind.use(name) if kind else None
         if isinstance(made, type):
@@ -282,7 +290,7 @@ def described_in(
 def sources(names: Iterable[str]) -> list[tuple[str, Source]]:
     """Returns the user's code behind names in scenarios: libraries, classes, and then policies, which are data."""
     every = kinds()
-    of = [(name, kind) for name in dict.fromkeys(names) if (kind := kind_of(name))]
+    of = [(name, kind) for name in dict.fromkeys(map(bare, names)) if (kind := kind_of(name))]
     of.sort(key=lambda each: (not each[1].is_code, every.index(each[1])))
     return [(name, source) for name, kind in of if (source := kind.source(name))]
 
@@ -296,11 +304,47 @@ def code(names: Iterable[str], given: Given) -> bytes:
 def short_name(name: str) -> str:
     """Returns a name of an algorithm for directories: of a class without its module, of a policy without its path.
 
-    >>> [short_name(name) for name in ("cubic", "mine:Vegas", "policy:trained/power.json")]
-    ['cubic', 'Vegas', 'power']
+    >>> [short_name(name) for name in ("cubic", "mine:Vegas", "policy:trained/power.json", "bbr3:profile=draft")]
+    ['cubic', 'Vegas', 'power', 'bbr3-draft']
     """
     kind = kind_of(name)
-    return kind.short(name) if kind else _last(name)
+    alone, params = _core.with_params(name)
+    short = kind.short(alone) if kind else _last(alone)
+    return "-".join([short, *(_part(each) for each in params.split(":") if each)])
+
+
+def _part(param: str) -> str:
+    """Returns a parameter in the name of a flow: a word alone, otherwise with its key."""
+    key, _, value = param.partition("=")
+    is_word = value[:1].isalpha() and value not in ("true", "false")
+    return value if is_word else f"{key}-{value}"
+
+
+def params_of(name: str) -> dict[str, object]:
+    """Returns the parameters behind the name of an algorithm.
+
+    >>> params_of("cubic:beta=0.5:slow_start=classic")
+    {'beta': 0.5, 'slow_start': 'classic'}
+    """
+    _, params = _core.with_params(name)
+    return {
+        key: _value(value)
+        for key, _, value in (each.partition("=") for each in params.split(":") if each)
+    }
+
+
+def _value(text: str) -> object:
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def bare(name: str) -> str:
+    """Returns the name of an algorithm without the parameters behind it."""
+    return _core.with_params(name)[0]
 
 
 def hole(kind: Kind, text: str, command: str) -> tuple[str, str] | None:
@@ -308,7 +352,7 @@ def hole(kind: Kind, text: str, command: str) -> tuple[str, str] | None:
     if command not in kind.holes:
         return None
     problem, fix = kind.holes[command]
-    module, _, made = text.partition(":")
+    module, _, made = bare(text).partition(":")
     return problem, fix.format(text, module=module.rpartition(".")[2], made=made)
 
 

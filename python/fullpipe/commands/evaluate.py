@@ -39,7 +39,7 @@ BBR_DRAFT = "bbr-draft"
 @shares(
     (
         "the suite has the scenarios; `--set` sets a parameter of the algorithm or queue",
-        [PATH, "--duration", "--set"],
+        [PATH, "--stack", "--duration", "--set"],
     ),
     ("its argument is the algorithm or queue", ["--cc"]),
 )

@@ -42,8 +42,10 @@ def command(
         fullpipe new cubic-deep-buffer > mine.toml
         fullpipe new bbr3 --rate 50mbit --rtt 20ms | fullpipe run -
     """
+    from fullpipe.algorithms.resolve import recipe_of
     from fullpipe.run import parse
     from fullpipe.scenario.skeleton import skeleton
+    from fullpipe.study.spec import SweepSpec
 
     names = algorithms or ["cubic", "bbr3"]
     with user_errors(), printing():
@@ -55,6 +57,9 @@ def command(
                 )
             print(file.read_text(encoding="utf-8"), end="")
             return
-        made = skeleton(algorithms_of(names), settings)
+        known = algorithms_of(names)
+        made = skeleton(known, settings)
         parse(made, origin.ALGORITHMS)
+        if not any(map(recipe_of, known)):  # a program has its own parameters
+            SweepSpec(made, origin.ALGORITHMS).plan  # noqa: B018  (refuses wrong parameters)
         print(made, end="")

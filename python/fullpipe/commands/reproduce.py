@@ -28,6 +28,7 @@ from fullpipe.study.engine import Engine
 
 @shares(
     ("the study has the paths", [PATH, "--duration"]),
+    ("--set stack=linux is the same", ["--stack"]),
     ("the study has the algorithms", ["--cc"]),
     ("it runs the seeds 1, 2, …, as its report says", ["--seed"]),
 )

@@ -13,7 +13,7 @@ from fullpipe.scenario.path_options import PATH_OPTIONS
 
 PATH = "path"
 """The title of the options of the path."""
-_PATH = tuple(f"--{each.name}" for each in PATH_OPTIONS if each.name != "duration")
+_PATH = tuple(f"--{each.name}" for each in PATH_OPTIONS if each.key.startswith("path."))
 STORE = "s3://"
 """The title of an `--out` that may be a URL."""
 
@@ -53,6 +53,7 @@ SHARED = (
         f"{', '.join(f'`{each}`' for each in _PATH)}: the path",
         _PATH,
     ),
+    _one("--stack", "TCP at both ends of every flow: of the specifications, or Linux's"),
     _one("--duration", "Length of a run"),
     Shared("--set", "`--set KEY=VALUE`: any other key of the scenario", ("--set",), "KEY"),
     _one("--cc", "Algorithm of the first flow, or of the flows that the command is about"),

@@ -116,10 +116,11 @@ def name_of(algorithm: Algorithm, classes: dict[str, type]) -> str:
 def declared(algorithm: str) -> _core.Algorithm | None:
     """Returns the declaration of a built-in algorithm by its name, that of a variant, or Linux'; None for another.
 
-    >>> [declared(name)["name"] for name in ("cubic-linux", "program:iperf3:bbr", "mine:BBR3")]
-    ['cubic', 'bbr1', 'bbr3']
+    >>> [declared(name)["name"] for name in ("cubic-linux", "program:iperf3:bbr", "mine:BBR3", "c4:x=1")]
+    ['cubic', 'bbr1', 'bbr3', 'c4']
     """
     known = _built_in()
+    algorithm = resolve.bare(algorithm)
     own = algorithm.split(":")[-1].lower()
     names = (algorithm, own, own.split("-")[0].rstrip("+"), _OF_LINUX.get(own, own))
     return next((known[name] for name in names if name in known), None)

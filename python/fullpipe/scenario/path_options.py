@@ -57,6 +57,13 @@ PATH_OPTIONS = (
         ("profiles",),
     ),
     PathOption(
+        "stack",
+        "stack",
+        "NAME",
+        "TCP at both ends: rfc, linux or linux-fq; see docs/reference/models/endpoint.md",
+        "rfc",
+    ),
+    PathOption(
         "duration",
         "duration",
         "TIME",
@@ -64,7 +71,7 @@ PATH_OPTIONS = (
         origin.TIMES["duration"],
     ),
 )
-"""The options of the path, in the order of `--help`; commands and functions take all, or those that they name."""
+"""The options of path, TCP and time, in the order of `--help`; commands and functions take all, or some."""
 
 
 def keyed(given: Mapping[str, object]) -> dict[str, object]:

@@ -9,7 +9,7 @@ import fullpipe
 
 
 @pytest.mark.parametrize("cc", ["cubic", "newreno", "bbr3"])
-@pytest.mark.parametrize("stack", ["ideal", "linux"])
+@pytest.mark.parametrize("stack", ["rfc", "linux"])
 @pytest.mark.parametrize("rate", [1, 5, 20])
 def test_an_application_goes_on_at_its_rate_after_an_unlimited_time(
     cc: str, stack: str, rate: int
@@ -17,7 +17,6 @@ def test_an_application_goes_on_at_its_rate_after_an_unlimited_time(
     """Data in the send buffer at the change is written already, and doesn't count against the rate."""
     scenario = f"""
         duration = "7s"
-        [host]
         stack = "{stack}"
         [path]
         rate = "100mbit"

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::{Column, Values, Work, quantity};
 use fullpipe_cc::Registry;
-use fullpipe_scenario::{Error, ParamValue, Scenario};
+use fullpipe_scenario::{Error, ParamValue, Scenario, algorithm_of};
 use fullpipe_sim::Simulation;
 use fullpipe_trace::TraceLevel;
 use fullpipe_units::{Rng, nearest};
@@ -25,12 +25,13 @@ pub struct Arm {
 }
 
 impl Arm {
-    /// Creates an arm: an algorithm with its default parameters.
-    pub fn new(cc: &str) -> Arm {
+    /// Creates an arm: an algorithm with its default parameters, or with those behind its name.
+    pub fn new(text: &str) -> Arm {
+        let (cc, params) = algorithm_of(text).unwrap_or_else(|| (text.to_owned(), BTreeMap::new()));
         Arm {
-            name: cc.to_owned(),
-            cc: cc.to_owned(),
-            params: BTreeMap::new(),
+            name: text.to_owned(),
+            cc,
+            params,
         }
     }
 }
@@ -247,6 +248,7 @@ impl Work for PopulationRun {
 fn set(scenario: &mut Scenario, arm: &Arm) {
     let flow = &mut scenario.flows[0];
     flow.cc.clone_from(&arm.cc);
+    flow.called.clone_from(&arm.name);
     flow.params.clone_from(&arm.params);
 }
 

@@ -1,6 +1,6 @@
 //! The congestion-control algorithms with their options.
 
-use fullpipe_cc::{Config, Domain, Marks, ParamValue, RecoveryOwner, Signals};
+use fullpipe_cc::{Config, Domain, Marks, ParamValue, RecoveryOwner, Rules, Signals};
 use pyo3::prelude::*;
 
 use super::Specification;
@@ -104,13 +104,13 @@ impl Param {
             Domain::Flag { .. } => (None, None),
             Domain::Choice(words) => (None, Some(words.to_vec())),
         };
-        let default = descriptor.default_of(param, descriptor.usual_profile());
+        let default = descriptor.default_of(param, descriptor.usual_profile(Rules::Specification));
         let others = descriptor
             .profiles
             .iter()
             .map(|profile| (profile.name, descriptor.default_of(param, profile.name)));
         let profiles = others
-            .filter(|(_, other)| *other != default)
+            .filter(|(_, other)| *other != default && param.name != "profile")
             .map(|(name, other)| (name, other.into()))
             .collect();
         let &fullpipe_cc::Param {

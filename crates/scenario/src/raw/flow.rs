@@ -125,8 +125,9 @@ pub(crate) struct Tcp {
     pub(crate) reverse_route: RawValue<Route>,
     /// Pacing, which spreads packets over time. "auto" paces if the congestion control sets a
     /// pacing rate.
-    #[serde(default = "auto")]
-    pub(crate) pacing: RawValue<Pacing>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RawValue<Pacing>", extend("x-default" = "that of stack: on with \"linux-fq\", auto otherwise and without TCP"))]
+    pub(crate) pacing: Option<RawValue<Pacing>>,
     /// Payload of a full segment (MSS without options). Its packet has 52 bytes more: 1500 with the
     /// default, 9000 with "8948B". Buffers that are given in bdp or time are counted in the largest
     /// packets of the scenario.
@@ -268,10 +269,6 @@ fn as_the_cc_wants() -> RawValue<EcnSetting> {
 
 fn exact_counts() -> RawValue<EcnFeedback> {
     RawValue::of(&EcnFeedback::Accurate)
-}
-
-fn auto() -> RawValue<Pacing> {
-    RawValue::of(&Pacing::Auto)
 }
 
 fn usual_mss() -> RawValue<Mss> {

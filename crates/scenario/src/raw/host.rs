@@ -7,23 +7,16 @@ use super::{no_delay, off};
 use crate::enums::Switch;
 use crate::host::BATCH;
 use crate::raw_value::RawValue;
-use crate::stack::Stack;
 use crate::values::{Delay, Percent, Whole};
 
 /// Largest number of a CPU: glibc's CPU sets hold no larger one.
 const MOST_CPUS: u64 = 1023;
 
-/// The machines at the flows' ends: their TCP, and CPU times of the programs. With any such time,
+/// The machines at the flows' ends: CPU times of the programs. With any such time,
 /// each end of a flow is a program with a CPU of its own.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Host {
-    /// TCP of the operating system at both ends: "linux" gives every flow the defaults of a current
-    /// Linux for the keys whose default depends on the stack. "ideal" has none of its limits and
-    /// heuristics.
-    #[serde(default = "ideal")]
-    #[schemars(example = &"linux")]
-    pub(crate) stack: RawValue<Stack>,
     /// CPU time to send a data packet.
     #[serde(default = "no_delay")]
     #[schemars(example = "3us")]
@@ -85,10 +78,6 @@ pub(crate) struct Quic {
     /// are busy all the time.
     #[serde(default = "off")]
     pub(crate) busy_poll: RawValue<Switch>,
-}
-
-fn ideal() -> RawValue<Stack> {
-    RawValue::of(&Stack::Ideal)
 }
 
 fn no_variation() -> RawValue<Percent> {

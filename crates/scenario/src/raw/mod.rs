@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::enums::Switch;
 use crate::expect::Conditions;
 use crate::raw_value::RawValue;
+use crate::stack::Stack;
 use crate::values::{Delay, Whole};
 
 pub use flow::{ACK_DELAY, DATAGRAM_DELAYED_ACK, DELAYED_ACK, INITIAL_WINDOW, QUICK_ACKS};
@@ -40,6 +41,14 @@ pub(crate) struct Scenario {
     /// Seed of all random numbers: the same scenario with the same seed gives the same run.
     #[serde(default = "first_seed")]
     pub(crate) seed: RawValue<Whole<0, LARGEST>>,
+    /// TCP at both ends of every flow. "rfc" is what specifications say, without the limits and
+    /// heuristics of an operating system. "linux" is a current Linux whose devices have fq_codel: its
+    /// endpoints, and its rules of each algorithm that has them (profile = "linux"). "linux-fq" is
+    /// the same with fq, which paces every flow. Keys of a flow and parameters of its algorithm
+    /// override it.
+    #[serde(default = "usual_stack")]
+    #[schemars(example = &"linux")]
+    pub(crate) stack: RawValue<Stack>,
     /// Longest random delay of the start of each `[[flow]]`, drawn uniformly. Arrivals of workloads
     /// are not affected.
     #[serde(default = "no_time")]
@@ -63,9 +72,9 @@ pub(crate) struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-default" = "none"))]
     pub(crate) link: Vec<NamedLink>,
-    /// The machines at both ends of each flow: their TCP, CPU costs and wake-up times.
+    /// The machines at both ends of each flow: CPU costs and wake-up times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Host", extend("x-default" = "an ideal TCP, and sending and receiving take no time"))]
+    #[schemars(with = "Host", extend("x-default" = "sending and receiving take no time"))]
     pub(crate) host: Option<Host>,
     /// Threads and CPUs of real QUIC on this machine (--on quic).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -110,6 +119,10 @@ pub(crate) struct Sweep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Whole<1, LARGEST>>", example = 100, extend("x-default" = "every combination"))]
     sample: Option<RawValue<Whole<1, LARGEST>>>,
+}
+
+fn usual_stack() -> RawValue<Stack> {
+    RawValue::of(&Stack::default())
 }
 
 fn no_time() -> RawValue<Span> {

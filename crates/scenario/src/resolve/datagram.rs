@@ -109,7 +109,7 @@ pub(super) fn check_host(scenario: &Scenario) -> Result<(), Error> {
             &flow.key("transport"),
             "\"datagram\"",
             "the model of hosts, [host], has no datagram flows",
-            "remove the keys of [host] other than stack, or use a flow over TCP",
+            "remove [host], or use a flow over TCP",
         )),
         _ => Ok(()),
     }

@@ -192,14 +192,31 @@ pub(crate) fn tcp(
         let fix = format!("name at least one link, like [\"{BOTTLENECK}\"]");
         return Err(source.error(&key("route"), "[]", "data packets must cross a link", fix));
     }
-    let given = params("params", &raw.params)?;
-    let (program, given) = match named(&algorithm.0, &given) {
+    let mut given = params("params", &raw.params)?;
+    for (name, value) in &algorithm.params {
+        // A resolved scenario has every parameter.
+        if given
+            .insert(name.clone(), value.clone())
+            .is_some_and(|other| other != *value)
+        {
+            let problem = format!("{name} is given here and in params");
+            return Err(source.error(&key("cc"), cc.show(), problem, "remove one of the two"));
+        }
+    }
+    let (program, given) = match named(&algorithm.name, &given) {
         Some((program, params)) => (Some(program), params),
         None => (None, given),
     };
+    // The queue of the device paces what the kernel sends.
+    let is_paced = stack == Stack::LinuxFq && transport == Transport::Tcp;
+    let usual_pacing = match is_paced && program.is_none() && algorithm.name != UNRESPONSIVE {
+        true => Pacing::On,
+        false => Pacing::Auto,
+    };
     let flow = Flow {
         name: algorithm.short(),
-        cc: algorithm.0,
+        called: algorithm.written(),
+        cc: algorithm.name,
         params: given,
         program,
         transport,
@@ -214,7 +231,7 @@ pub(crate) fn tcp(
         reverse_route: topology::route(&raw.reverse_route, &key("reverse_route"), links, source)?,
         extra_rtt: Span::ZERO,
         group: None,
-        pacing: raw.pacing.get(source, &key("pacing"))?,
+        pacing: optional(&raw.pacing, source, &key("pacing"))?.unwrap_or(usual_pacing),
         mss,
         initial_window: u32::try_from(initial_window).expect("its kind allows at most 1000"),
         receiver,
@@ -415,7 +432,11 @@ fn without_effect<'a>(
             .receive_window
             .as_ref()
             .map(|window| ("receive_window", window.show())),
-        (flow.pacing != Pacing::Auto).then(|| ("pacing", raw.tcp.pacing.show())),
+        raw.tcp
+            .pacing
+            .as_ref()
+            .filter(|_| flow.pacing != Pacing::Auto)
+            .map(|pacing| ("pacing", pacing.show())),
         (flow.initial_window != INITIAL_WINDOW)
             .then(|| ("initial_window", raw.tcp.initial_window.show())),
         (flow.gro != Span::ZERO).then(|| ("gro", raw.tcp.gro.show())),

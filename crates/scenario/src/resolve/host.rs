@@ -9,15 +9,7 @@ use crate::host::{Host, Quic, Wake};
 use crate::raw;
 use crate::raw_value::RawValue;
 use crate::source::Source;
-use crate::stack::Stack;
 use crate::values::{Delay, Percent, Whole};
-
-/// Reads the stack.
-pub(super) fn stack(raw: &raw::Scenario, source: &Source) -> Result<Stack, Error> {
-    raw.host.as_ref().map_or(Ok(Stack::default()), |host| {
-        host.stack.get(source, "host.stack")
-    })
-}
 
 /// Reads the costs; returns `None` if everything is done at once.
 pub(super) fn host(raw: &raw::Host, source: &Source) -> Result<Option<Host>, Error> {

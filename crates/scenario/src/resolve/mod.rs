@@ -12,7 +12,7 @@ use fullpipe_units::Span;
 
 use self::flow::flows;
 pub(crate) use self::flow::tcp;
-use self::host::{host, quic, stack};
+use self::host::{host, quic};
 pub(crate) use self::link::link;
 use self::link::path;
 use self::packets::{check_packets, largest_packet};
@@ -57,7 +57,7 @@ pub(crate) fn resolve(
         .chain(&more_links)
         .map(|link| link.name.as_str())
         .collect();
-    let stack = stack(raw, &source)?;
+    let stack = raw.stack.get(&source, "stack")?;
     let duration = raw.duration.get(&source, "duration")?;
     let ground = Ground {
         links: &names,

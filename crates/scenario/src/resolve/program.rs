@@ -6,7 +6,7 @@ use toml::Table as TomlTable;
 use super::flow::tcp;
 use super::{Ground, optional};
 use crate::error::Error;
-use crate::model::{Flow, Table, Transport, UNRESPONSIVE};
+use crate::model::{Flow, Pacing, Table, Transport, UNRESPONSIVE};
 use crate::program::Program;
 use crate::raw;
 use crate::raw_value::RawValue;
@@ -48,7 +48,7 @@ pub(super) fn program(
     let defaults: raw::Tcp = TomlTable::new()
         .try_into()
         .expect("every key of a connection has a default");
-    let cc = RawValue::of(&Algorithm(name));
+    let cc = RawValue::of(&Algorithm::from(name));
     let Extra(extra_rtt) = raw.rtt.get(source, &key("rtt"))?;
     let mut params = std::collections::BTreeMap::new();
     for (name, leaf) in &raw.params {
@@ -125,8 +125,10 @@ pub(super) fn check_flow(flow: &Flow, raw: &raw::Flow, ground: Ground<'_>) -> Re
         raw.group.as_ref().map(|group| ("group", group.show())),
         tcp.receiver.as_ref().map(|it| ("receiver", it.show())),
         (!is_default(&tcp.ecn.show(), &defaults.ecn.show())).then(|| ("ecn", tcp.ecn.show())),
-        (!is_default(&tcp.pacing.show(), &defaults.pacing.show()))
-            .then(|| ("pacing", tcp.pacing.show())),
+        tcp.pacing
+            .as_ref()
+            .filter(|_| flow.pacing != Pacing::Auto)
+            .map(|pacing| ("pacing", pacing.show())),
         (flow.gro != Span::ZERO).then(|| ("gro", tcp.gro.show())),
         (flow.optimistic_acks != Span::ZERO)
             .then(|| ("optimistic_acks", tcp.optimistic_acks.show())),

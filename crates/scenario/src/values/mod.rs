@@ -13,6 +13,7 @@ use crate::model::{HEADER, ReceiveWindow};
 use crate::raw_value::{ReadValue, Refusal};
 
 pub(crate) use self::names::{Algorithm, Name};
+pub use self::names::{algorithm_of, with_params};
 
 /// A duration of at most [`Delay::LONGEST`].
 #[derive(Debug)]

@@ -12,6 +12,7 @@ fn a_scenario_is_written_with_every_default() {
 duration = "60s"
 measure_from = "5s"
 seed = 7
+stack = "rfc"
 start_jitter = "50ms"
 send_jitter = "120us"
 

@@ -227,7 +227,7 @@ fn check_socket(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
             key,
             "…",
             "noq has no kernel's TCP beneath it",
-            "omit the key, and stack = \"linux\" in [host]",
+            "omit the key, or set stack = \"rfc\"",
         );
     }
     if spec.optimistic_acks > Span::ZERO {

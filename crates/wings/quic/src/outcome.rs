@@ -54,7 +54,7 @@ pub(crate) fn run(
     for (spec, flow) in scenario.flows.iter().zip(finished) {
         let descriptor = flow.descriptor;
         let (meter, held, buffer) = measured(flow, rest.end);
-        let (name, cc) = (spec.name.clone(), spec.cc.clone());
+        let (name, cc) = (spec.name.clone(), spec.called.clone());
         flows.push(FlowSummary::new(name, cc, &meter, &LIMITS, &held));
         meters.push(meter);
         if buffer.overwritten() > 0 {

@@ -144,7 +144,7 @@ fn what_noq_decides_is_refused_by_its_key() {
         ("flow.0.ack_policy", "ack_policy = \"linux\""),
         ("flow.0.sack_compression", "sack_compression = \"5%\""),
         ("flow.0.tso", "tso = \"on\""),
-        ("flow.0.cwnd_validation", "[host]\nstack = \"linux\""),
+        ("flow.0.cwnd_validation", "cwnd_validation = \"linux\""),
     ] {
         let scenario = scenario(DSL, &format!("cc = \"cubic\"\n{flow}"));
         let error = virtual_time::run(&scenario, TraceLevel::Off).expect_err(flow);

@@ -174,7 +174,7 @@ fn is_usual(flow: &Flow, name: &str, value: &ParamValue) -> bool {
     };
     let profile = match flow.params.get("profile") {
         Some(ParamValue::Word(word)) => word,
-        _ => descriptor.usual_profile(),
+        _ => descriptor.usual_profile(fullpipe_setup::rules(flow)),
     };
     let Some(param) = descriptor.params.iter().find(|param| param.name == name) else {
         return false;

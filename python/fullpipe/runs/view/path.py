@@ -8,7 +8,7 @@ _PROFILE = re.compile(r"^# The path is the profile (\S+)\.$", re.MULTILINE)
 
 
 def path_line(complete: str) -> str:
-    """Returns the main properties of the path, and the measured time.
+    """Returns the main properties of the path, the measured time, and the TCP if it is not that of the specifications.
 
     Args:
         complete: The complete scenario, as :meth:`fullpipe._core.Scenario.to_toml` writes it.
@@ -21,6 +21,8 @@ def path_line(complete: str) -> str:
         times = f"{size} each, for {written['duration']} at most"
     else:
         times = f"{written['duration']}, measured from {written['measure_from']} on"
+    if (stack := written.get("stack", "rfc")) != "rfc":
+        times += f"; stack {stack}"
     if path.get("kind") == "loopback":
         return f"this machine's loopback; {times}"
     queue = path["queue"] if isinstance(path["queue"], str) else path["queue"]["kind"]

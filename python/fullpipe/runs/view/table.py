@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from fullpipe.algorithms.resolve import recipe_of
+from fullpipe.algorithms.resolve import recipe_of, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -165,8 +165,8 @@ def flow_name(name: str, cc: str) -> str:
     program, choice = recipe_of(cc) or ("", "")
     if choice and name.startswith(program):
         return name if name.startswith(f"{program}-{choice}") else f"{name} ({choice})"
-    bare = cc.rpartition(":")[2]
-    return f"{cc}{name[len(bare) :]}" if name.startswith(bare) else f"{name} ({cc})"
+    own = short_name(cc)
+    return f"{cc}{name[len(own) :]}" if name.startswith(own) else f"{name} ({cc})"
 
 
 def rate_text(bps: float) -> str:

@@ -39,6 +39,7 @@ def compare(
     queue: Setting | None = None,
     loss: Setting | None = None,
     profile: str | None = None,
+    stack: str | None = None,
     duration: Setting | None = None,
     bytes: str | None = None,  # noqa: A002  (the same word as --bytes)
     set: Mapping[str, Setting] | None = None,  # noqa: A002  (the same word as --set)
@@ -68,6 +69,7 @@ def compare(
         queue: Queue, like `"fq_codel"`.
         loss: Random loss, like `"1%"`.
         profile: Named path, like `"lte"`.
+        stack: TCP at both ends of every flow: `"rfc"`, `"linux"` or `"linux-fq"`.
         duration: Length of each run, like `"30s"`, with a warm-up that is not measured: 10 s, or a sixth of a short
             run.
         bytes: Bytes that each flow transfers, like `"1GB"`; None for unlimited flows.
@@ -102,6 +104,7 @@ def compare(
         "queue": queue,
         "loss": loss,
         "profile": profile,
+        "stack": stack,
         "duration": duration,
     }
     classes: dict[str, type] = dict(controllers or {})

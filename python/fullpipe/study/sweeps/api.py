@@ -41,6 +41,7 @@ def sweep(
     queue: Values | None = None,
     loss: Values | None = None,
     profile: str | Sequence[str] | None = None,
+    stack: str | Sequence[str] | None = None,
     duration: Values | None = None,
     repeat: int | None = None,
     until: str | None = None,
@@ -76,6 +77,7 @@ def sweep(
         queue: Queue of the bottleneck, like `"fq_codel"`, or a list.
         loss: Random loss, like `"1%"`, or a list.
         profile: Named path, like `"lte"`, or a list.
+        stack: TCP at both ends of every flow: `"rfc"`, `"linux"` or `"linux-fq"`, or a list.
         duration: Length of each run, like `"30s"`, or a list.
         repeat: Runs of each point, each with another seed. Above one, `start_jitter` and `send_jitter` are set to one
             RTT and one packet's time unless the scenario sets them: without noise every seed would give the same
@@ -126,6 +128,7 @@ def sweep(
         "queue": queue,
         "loss": loss,
         "profile": profile,
+        "stack": stack,
         "duration": duration,
     }
     several = {name: of for name, of in options.items() if _is_list(of)}

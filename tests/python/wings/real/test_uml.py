@@ -148,7 +148,7 @@ def test_a_transfer_completes_half_a_round_trip_after_its_last_segment_left() ->
     transfer = {
         "path.rtt": "200ms",
         "flow.0.bytes": "50kB",
-        "host.stack": "linux",
+        "stack": "linux",
         "start_jitter": "0s",
     }
     took = [

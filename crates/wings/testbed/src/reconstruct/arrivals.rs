@@ -62,7 +62,7 @@ impl ArrivalResults {
         let each = concurrent(meters, &turns).into_iter();
         for ((meter, workload), slowdown) in each.zip(&scenario.workloads).zip(slowdowns) {
             let spec = &workload.flow;
-            let (name, cc) = (spec.name.clone(), spec.cc.clone());
+            let (name, cc) = (spec.name.clone(), spec.called.clone());
             let summary = WorkloadSummary::new(name, cc, meter, slowdown, &LIMITS);
             warnings.extend(spoiled(spec, &summary, at_once));
             summaries.push(summary);

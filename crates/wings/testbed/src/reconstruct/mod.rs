@@ -334,7 +334,7 @@ fn summaries(
             Some(_) => Limits::default(),
             None => flow.limits(paced, window),
         };
-        let (name, cc) = (spec.name.clone(), spec.cc.clone());
+        let (name, cc) = (spec.name.clone(), spec.called.clone());
         summaries.push(FlowSummary::new(name, cc, &flow.meter, &LIMITS, &held));
         if let Some(recorder) = recorder {
             recorder.flow(index as u32, flow, &codes, paced);

@@ -18,11 +18,12 @@ from fullpipe.errors import fail, user_errors
 
 @shares(
     ("COMMAND ends the run", ["--duration"]),
+    ("COMMAND has the TCP of this machine", ["--stack"]),
     ("COMMAND runs with this machine's TCP", ["--plugin", "--recipe", "--programs", "--on"]),
     ("COMMAND runs once, in real time", ["--repeat", "--threads", "--engine"]),
     ("standard output is COMMAND's; link.json in `--out` has the numbers", ["--json"]),
 )
-@path_options(where="in each direction", without=("duration",))
+@path_options(where="in each direction", without=("stack", "duration"))
 def command(
     command: Annotated[
         list[str] | None,

@@ -22,7 +22,7 @@ from fullpipe.study.engine import Engine
 @shares(
     (
         "a cell is the one whose results of Linux are recorded",
-        [PATH, "--duration", "--set", "--cc", "--plugin", "--recipe", "--programs"],
+        [PATH, "--stack", "--duration", "--set", "--cc", "--plugin", "--recipe", "--programs"],
     ),
     ("its results are one file, and drawn scenarios need this machine's Linux", [STORE]),
 )

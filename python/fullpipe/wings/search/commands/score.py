@@ -14,7 +14,7 @@ from fullpipe.study.engine import Engine
 @shares(
     (
         "the suite has the scenarios and their seeds; `--set` sets a parameter of the candidates",
-        [PATH, "--duration", "--set", "--repeat", "--seed"],
+        [PATH, "--stack", "--duration", "--set", "--repeat", "--seed"],
     ),
     (
         "its arguments are the candidates: names, libraries, classes or policies",

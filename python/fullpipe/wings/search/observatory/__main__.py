@@ -28,7 +28,7 @@ from fullpipe.wings.search.observatory import measure, plan, site
 
 
 @shares(
-    ("the families have the paths", [PATH, "--duration", "--set"]),
+    ("the families have the paths", [PATH, "--stack", "--duration", "--set"]),
     (
         "its site has the built-in algorithms in simulated time",
         ["--plugin", "--recipe", "--programs", "--on"],

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullpipe.algorithms.resolve import FILE, kind_of, similar
+from fullpipe.algorithms.resolve import FILE, bare, kind_of, params_of, similar
 from fullpipe.errors import UserError
 from fullpipe.runners import refuse_kind
 from fullpipe.scenario.origin import text_of
@@ -88,7 +88,8 @@ def candidate(
         ScenarioError: When the file of a policy has an error.
         OSError: When the file can't be read.
     """
-    given = dict(params or {})
+    given = {**params_of(word), **(params or {})}
+    word = bare(word)
     kind = kind_of(word)
     if kind is None:
         raise UserError(f"{word}: not a candidate\n  fix: {similar(word)}")

@@ -18,7 +18,7 @@ from fullpipe.study.engine import Engine
 
 
 @shares(
-    ("the population has the paths", [PATH, "--duration"]),
+    ("the population has the paths", [PATH, "--stack", "--duration"]),
     (
         "it runs fullpipe's own algorithms, in simulated time",
         ["--plugin", "--recipe", "--programs", "--on"],

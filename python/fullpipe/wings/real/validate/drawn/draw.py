@@ -50,15 +50,8 @@ _LONGEST_S = 60.0
 _INITIAL_WINDOW = 10
 _MIB = 2**20
 
-# The one place that makes the simulator like the kernel, as lines of TOML: `_HOST` for the table [host], `_FLOW` for
-# each flow, `_LIKE_LINUX` for those of an algorithm.
-_HOST = 'stack = "linux"'
-_FLOW = 'receive_window = "{window}B"'
-_LIKE_LINUX = {
-    "cubic": 'cc = "cubic"\nparams = { profile = "linux" }',
-    "reno": 'cc = "newreno"\nparams = { profile = "linux" }',
-    "bbr": 'cc = "bbr1"',
-}
+_OURS = {"cubic": "cubic", "reno": "newreno", "bbr": "bbr1"}
+"""Our names of the algorithms."""
 
 
 class DrawnFlow(NamedTuple):
@@ -169,7 +162,7 @@ class Drawn:
             f'duration = "{self.duration_s:g}s"',
             # Flows that start together would stay synchronized.
             *([f'start_jitter = "{_time(self.rtt_s)}"'] if len(self.flows) > 1 else []),
-            *(["", "[host]", _HOST] if _HOST else []),
+            f'stack = "{"linux-fq" if self.paced else "linux"}"',
             "",
             "[path]",
             f'rate = "{self.rate / 1e6:g}mbit"',
@@ -197,9 +190,8 @@ class Drawn:
         window = math.ceil(max(2 * data, 8 * _MIB) / _MIB) * _MIB
         yield "[[flow]]"
         yield f'name = "{flow.cc}-{number}"'
-        yield _LIKE_LINUX[flow.cc]
-        yield f'pacing = "{"on" if self.paced else "auto"}"'
-        yield _FLOW.format(window=window)
+        yield f'cc = "{_OURS[flow.cc]}"'
+        yield f'receive_window = "{window}B"'
         if flow.start_s:
             yield f'start = "{_time(flow.start_s)}"'
         if flow.extra_s:

@@ -32,7 +32,7 @@ _USUAL = Goal(GOALS[0].name)
 @shares(
     (
         "the space has the scenarios; `--set` sets a parameter of the algorithm",
-        [PATH, "--duration", "--set"],
+        [PATH, "--stack", "--duration", "--set"],
     ),
     ("its argument is the algorithm", ["--cc"]),
     (

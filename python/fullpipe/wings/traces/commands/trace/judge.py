@@ -19,7 +19,7 @@ from fullpipe.commands.options import (
 from fullpipe.errors import printing, user_errors
 
 
-@path_options(instead="that of a kept run's scenario", without=("duration",))
+@path_options(instead="that of a kept run's scenario", without=("stack", "duration"))
 def command(
     trace: Annotated[
         Path,

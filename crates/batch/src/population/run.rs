@@ -20,6 +20,8 @@ pub struct Arm {
     pub name: String,
     /// Congestion control algorithm.
     pub cc: String,
+    /// The same as written, with the parameters behind it.
+    pub called: String,
     /// Parameters that are set.
     pub params: BTreeMap<String, ParamValue>,
 }
@@ -30,6 +32,7 @@ impl Arm {
         let (cc, params) = algorithm_of(text).unwrap_or_else(|| (text.to_owned(), BTreeMap::new()));
         Arm {
             name: text.to_owned(),
+            called: text.to_owned(),
             cc,
             params,
         }
@@ -248,7 +251,7 @@ impl Work for PopulationRun {
 fn set(scenario: &mut Scenario, arm: &Arm) {
     let flow = &mut scenario.flows[0];
     flow.cc.clone_from(&arm.cc);
-    flow.called.clone_from(&arm.name);
+    flow.called.clone_from(&arm.called);
     flow.params.clone_from(&arm.params);
 }
 

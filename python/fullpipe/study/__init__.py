@@ -7,9 +7,9 @@ where they execute: `--engine` and `--threads`. `execute.py` is the executor, th
 - `cluster.py` is the side of Ray that starts tasks, `worker.py` the other one; `shipped.py` sends files and modules.
 - `threads.py` calls any job on threads, and has the order of repetitions. `other_runners.py` makes shards with it.
 
-`store.py` is a directory that grows shard by shard; a sweep's and a population's store derive from
-it. `checkpoint.py` stores one line per run until a study is complete. The same command resumes
-either.
+`store.py` is a directory that grows shard by shard; a sweep's and a population's store derive from it. `records.py` is
+a file that grows line by line. `checkpoint.py` keeps the finished runs of a command in it until its results are
+complete. The same command resumes each.
 
 A question has one of two forms, by the kind of its numbers. Columns of the rows of a sweep: `SweepSpec`, whose points
 `check`, `compare` and `sweep` make themselves, and `evaluate` and the observatory by `question.py`, from cells

@@ -1,8 +1,7 @@
 """Finished parts of an interrupted command, in a directory next to the final one: the same command resumes there.
 
-`DIR.unfinished` has `study.json`, which describes the work, `runs.jsonl`, one line per finished run, and folders of
-finished files. Each line begins with a checksum of the work and the run, so that a damaged line is a run to repeat. The
-directory is deleted when `DIR` is complete.
+`DIR.unfinished` has `study.json`, which describes the work, `runs.jsonl`, a record of each finished run, and folders of
+finished files. The directory is deleted when `DIR` is complete.
 """
 
 from __future__ import annotations
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from fullpipe.errors import DamagedError
 from fullpipe.results import disk, parents
-from fullpipe.results.kept import read_lines, read_sealed
-from fullpipe.results.sums import in_name, write_json
+from fullpipe.results.kept import read_sealed
+from fullpipe.results.sums import write_json
 from fullpipe.study import kept_in
+from fullpipe.study.records import Records, records
 from fullpipe.study.store import alone
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ class Checkpoint:
         self._target, self._directory = target, directory(target)
         self._about, self._called = dict(about), called
         self._known: dict[Key, dict[str, Any]] = {}
-        self._runs = self._lines = 0
+        self._runs = 0
         self._inside = ExitStack()
-        self._file: disk.Lines
+        self._records: Records
 
     @property
     def kept(self) -> str:
@@ -87,8 +87,7 @@ class Checkpoint:
 
     def add(self, key: Key, record: Mapping[str, object]) -> None:
         """Writes the record of a finished run."""
-        line = json.dumps({"key": key, **record})
-        self._file.add(f"{self._sum(line)} {line}")
+        self._records.add({"key": key, **record})
         self._runs += 1
 
     def folder(self, name: str) -> Path:
@@ -109,9 +108,6 @@ class Checkpoint:
         disk.remove_folder(self._directory)
         self._runs = 0
 
-    def _sum(self, line: str) -> str:
-        return in_name(f"{json.dumps(self._about)}\n{line}".encode())
-
     def _has_parts(self) -> bool:
         """Returns whether there is something to resume."""
         return bool(self._runs) or any(
@@ -124,10 +120,12 @@ class Checkpoint:
             inside.enter_context(parents(self._directory.resolve()))
             disk.make_folder(self._directory)
             inside.enter_context(alone(self._directory))
-            self._load(self._directory / _RUNS)
+            runs = records(self._directory / _RUNS, json.dumps(self._about))
+            self._records = inside.enter_context(runs)
+            self._known = {tuple(each.pop("key")): each for each in self._records.there}
+            self._runs = len(self._known)
             self._refuse_another()
             write_json(self._directory / _ABOUT, {"format": _FORMAT, "study": self._about})
-            self._file = inside.enter_context(disk.Lines(self._directory / _RUNS))
             self._inside = inside.pop_all()
         return self
 
@@ -145,7 +143,7 @@ class Checkpoint:
         try:
             there = begun(self._target) or self._about
         except DamagedError:
-            if self._lines and not self._known:
+            if self._records.damaged and not self._known:
                 raise  # they may be of other work
             return
         other = [
@@ -153,21 +151,8 @@ class Checkpoint:
             for name, now in self._about.items()
             if there.get(name) != now
         ]
-        if other and (self._lines or self._has_parts()):
+        if other and (self._records.damaged or self._has_parts()):
             raise FileExistsError(
                 f"{self._called}: {self._directory} has finished parts of different work: {'; '.join(other)}\n"
                 f"  fix: name another output, or remove that directory"
             )
-
-    def _load(self, runs: Path) -> None:
-        lines, torn = read_lines(runs)
-        self._lines = sum(map(bool, lines))
-        if torn:  # a process was killed while writing
-            with disk.Lines(runs) as file:
-                file.add("")
-        for each in lines:
-            digest, _, line = each.partition(" ")
-            if digest == self._sum(line):
-                record: dict[str, Any] = json.loads(line)
-                self._known[tuple(record.pop("key"))] = record
-        self._runs = len(self._known)

@@ -52,7 +52,6 @@ OTHERS = {
     "algorithms/plugins/crate.py": "a new crate of the user",
     "algorithms/programs/left.py": "files that a program left, of a run that is not saved yet",
     "wings/search/score/holdout.py": "the secret, with mode 0600",
-    "wings/traces/identify/train.py": "features of simulated flows, which are made again if they are lost",
 }
 # Names of `write_parquet`, `rename` and others are also methods of polars; files are these arguments only.
 INTO_PATHS = {"write_parquet", "sink_parquet", "write_csv", "savefig"}

@@ -47,7 +47,7 @@ READS = {
 }
 OTHERS = {
     "results/sums.py": "the checksums, for the door",
-    "study/checkpoint.py": "lines of the door's read_lines, each with its checksum",
+    "study/records.py": "lines of the door's read_lines, each with its checksum",
     "study/shipped.py": "the user's files, to send them, and the text of a scenario",
     "results/objects.py": "a copy of an object store, whose files the door reads later",
     "study/spec.py": "the program's own extension, for its fingerprint",
@@ -87,7 +87,6 @@ OTHERS = {
     "runs/data.py": "the core's metrics, from memory",
     "wings/real/validate/command.py": "the core's metrics, from memory",
     "wings/real/validate/drawn/runs.py": "the core's metrics, from memory",
-    "wings/real/validate/drawn/store.py": "lines of the door's read_lines, each with its checksum",
     "wings/fleet/workload/captures.py": "the core's report, from memory",
     "algorithms/classes.py": "a user's code, for the record",
     "wings/traces/behavior/model.py": "the text of a scenario, from the core or a user",
@@ -115,7 +114,6 @@ OTHERS = {
     "wings/search/score/inside.py": "a user's code",
     "wings/search/score/candidate.py": "a user's code and list of candidates",
     "wings/search/score/measure.py": "the text of a suite's scenario",
-    "wings/search/score/values.py": "lines of the door's read_lines, each with its checksum",
 }
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import hashlib
+import json
 import threading
 import weakref
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ from fullpipe.algorithms import programs
 from fullpipe.runners import is_simulator, runner
 from fullpipe.runners.sim import Simulator
 from fullpipe.study.checkpoint import Checkpoint, begun
+from fullpipe.study.records import records
 from fullpipe.study.threads import blocks, on_threads
 
 if TYPE_CHECKING:
@@ -102,6 +105,45 @@ def test_a_checkpoint_has_what_was_stored_and_vanishes_in_the_end(tmp_path: Path
         assert again.get(("a", 1)) == {"value": 7}
         assert again.get(("a", 2)) is None
     assert not any(tmp_path.iterdir())
+
+
+def test_a_damaged_record_and_those_of_other_work_are_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    with records(file, "work") as first:
+        for each in ({"value": 1.5}, ["damaged", None], "last"):
+            first.add(each)
+    lines = file.read_text().splitlines()
+    torn = lines[2][:-3]
+    file.write_text("\n".join([lines[0], lines[1].replace("damaged", "changed"), torn]))
+    with records(file, "work") as again:
+        assert (again.there, again.damaged) == ([{"value": 1.5}], 2)
+        again.add("last")
+    with records(file, "work") as last:
+        assert last.there == [{"value": 1.5}, "last"]
+    assert file.read_text().splitlines()[-2:] == [torn, lines[2]]
+    with records(file, "other work") as other:
+        assert (other.there, other.damaged) == ([], 4)
+
+
+def test_the_lines_of_earlier_versions_are_read(tmp_path: Path) -> None:
+    def line(about: str, record: object) -> str:
+        text = json.dumps(record)
+        digest = hashlib.sha256(f"{about}{text}".encode()).hexdigest()[:16]
+        return f"{digest} {text}\n"
+
+    kept = tmp_path / "out.unfinished"
+    kept.mkdir()
+    about = {"--seeds": "2"}
+    (kept / "runs.jsonl").write_text(line(f"{json.dumps(about)}\n", {"key": ["a", 1], "value": 7}))
+    with pytest.raises(KeyboardInterrupt), Checkpoint(tmp_path / "out", about, "out") as there:
+        assert there.get(("a", 1)) == {"value": 7}
+        there.add(("a", 2), {"value": 8})
+        raise KeyboardInterrupt
+    written = line(f"{json.dumps(about)}\n", {"key": ["a", 2], "value": 8})
+    assert (kept / "runs.jsonl").read_text().endswith(written)
+    (tmp_path / "plain.jsonl").write_text(line("", ["bbr3", "cell", None]))
+    with records(tmp_path / "plain.jsonl") as plain:
+        assert plain.there == [["bbr3", "cell", None]]
 
 
 def test_only_the_simulator_itself_is_taken_for_it() -> None:

@@ -31,7 +31,7 @@ from fullpipe.wings.real.validate.drawn.draw import (
 )
 from fullpipe.wings.real.validate.drawn.judge import Compared, Difference, compare
 from fullpipe.wings.real.validate.drawn.runs import KeptFlow, on_simulator
-from fullpipe.wings.real.validate.drawn.store import Store
+from fullpipe.wings.real.validate.drawn.store import opened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -227,16 +227,20 @@ def test_two_equal_sides_agree_and_the_same_command_runs_nothing_again(
 
 
 def test_an_unfinished_line_of_a_killed_process_is_run_again(tmp_path: Path) -> None:
-    store = Store(tmp_path / "random", {"kernel": "a"})
-    store.add(ONE, [[flow()]])
-    with (tmp_path / "random" / "linux.jsonl").open("a") as file:
+    place = tmp_path / "random"
+    with opened(place, {"kernel": "a"}) as store:
+        store.add(ONE, [[flow()]])
+    with (place / "linux.jsonl").open("a") as file:
         file.write('{"scenario": "002", "finger')
-    again = Store(tmp_path / "random", {"kernel": "a"})
-    assert again.linux(ONE) == [[flow()]]
-    again.add(replace(ONE, name="002"), [[flow()]])
-    assert Store(tmp_path / "random", {"kernel": "a"}).linux(replace(ONE, name="002"))
+    with opened(place, {"kernel": "a"}) as again:
+        assert again.linux(ONE) == [[flow()]]
+        again.add(replace(ONE, name="002"), [[flow()]])
+    with opened(place, {"kernel": "a"}) as last:
+        assert last.linux(replace(ONE, name="002"))
+        with pytest.raises(BlockingIOError, match="another process is adding to it"):
+            opened(place, {"kernel": "a"}).__enter__()
     with pytest.raises(FileExistsError, match="results of another kernel"):
-        Store(tmp_path / "random", {"kernel": "b"})
+        opened(place, {"kernel": "b"}).__enter__()
 
 
 def test_a_miss_is_listed_with_its_command_and_the_exit_code_says_so(

@@ -24,7 +24,7 @@ from fullpipe.wings.search.score.measure import Measure
 from fullpipe.wings.search.score.points import points, scored, terms, weights
 from fullpipe.wings.search.score.show import document, show
 from fullpipe.wings.search.score.suite import suite as suite_of
-from fullpipe.wings.search.score.values import Kept, cache, file_of
+from fullpipe.wings.search.score.values import cache, file_of, opened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fullpipe.stats.strata import Strata
     from fullpipe.study.engine import Engine
     from fullpipe.wings.search.score.suite import Cell, Suite
+    from fullpipe.wings.search.score.values import Kept
 
 
 @dataclass(frozen=True)
@@ -195,7 +196,7 @@ def measured(candidates: Sequence[Candidate], asked: Asked) -> Result:
         inside.enter_context(stoppable(lambda: counter.at, kept_in(folder)))
         inside.enter_context(counter)
         inside.enter_context(one_cluster(asked.engine))
-        kept = inside.enter_context(Kept(file_of(folder, suite)))
+        kept = inside.enter_context(opened(file_of(folder, suite)))
         measure = inside.enter_context(
             Measure(
                 suite,
@@ -305,7 +306,7 @@ def _hidden(
     drawn = suite.cells(secret.seed, suite.holdout)
     baseline = Candidate(suite.baseline, suite.baseline)
     control = best.candidate.default or Candidate(suite.control, suite.control)
-    with Kept(file_of(secret.values, suite)) as own:
+    with opened(file_of(secret.values, suite)) as own:
         measure.execute([baseline, control, best.candidate], drawn, own, "hold-out")
         measure.execute([control], cells, kept, f"{control.name} on the shown cells")
         if measure.over or best.candidate.key in measure.failed:

@@ -1,4 +1,4 @@
-"""Values of finished cells, kept by content: a line for each candidate and cell, with its checksum.
+"""Values of finished cells, kept by content: a record for each candidate and cell.
 
 The name of a file follows from the suite and the build of this program, the key of a candidate from its parameters and
 code. So a changed candidate, suite or program has no values yet, and an interrupted command resumes.
@@ -6,20 +6,19 @@ code. So a changed candidate, suite or program has no values yet, and an interru
 
 from __future__ import annotations
 
-import json
 import os
-from contextlib import ExitStack
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.results import disk
-from fullpipe.results.kept import read_lines
-from fullpipe.results.sums import in_name
+from fullpipe.study.records import records
 from fullpipe.study.spec import build
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from collections.abc import Iterator
 
+    from fullpipe.study.records import Records
     from fullpipe.wings.search.score.points import Values
     from fullpipe.wings.search.score.suite import Suite
 
@@ -55,55 +54,35 @@ class Found:
 
 
 class Kept(Found):
-    """Values in a file to which lines are added. A line without values drops those of the candidate before it.
+    """Values in a file to which records are added. One without values drops those of the candidate before it."""
 
-    Raises:
-        OSError: When it can't be read or written.
-    """
-
-    def __init__(self, file: Path) -> None:
+    def __init__(self, there: Records) -> None:
         super().__init__()
-        self._file = file
-        self._inside = ExitStack()
-        self._lines: disk.Lines
+        self._records = there
+        for candidate, cell, values in there.there:
+            if values is None:
+                super().drop(candidate)
+            else:
+                super().add(candidate, cell, values)
 
     def add(self, candidate: str, cell: str, values: Values) -> None:
         """Keeps the values of a cell."""
         super().add(candidate, cell, values)
-        self._write([candidate, cell, values])
+        self._records.add([candidate, cell, values])
 
     def drop(self, candidate: str) -> None:
         """Forgets the values of a candidate, in the file too."""
         super().drop(candidate)
-        self._write([candidate, "", None])
+        self._records.add([candidate, "", None])
 
-    def _write(self, entry: list[object]) -> None:
-        line = json.dumps(entry)
-        self._lines.add(f"{in_name(line.encode())} {line}")
 
-    def __enter__(self) -> Kept:
-        disk.make_folder(self._file.parent)
-        if self._file.exists():
-            lines, torn = read_lines(self._file)
-            for each in lines:
-                digest, _, line = each.partition(" ")
-                if digest == in_name(line.encode()):
-                    candidate, cell, values = json.loads(line)
-                    if values is None:
-                        super().drop(candidate)
-                    else:
-                        super().add(candidate, cell, values)
-        else:
-            torn = False
-        self._lines = self._inside.enter_context(disk.Lines(self._file))
-        if torn:
-            self._lines.add("")
-        return self
+@contextmanager
+def opened(file: Path) -> Iterator[Kept]:
+    """Opens the values of a file.
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._inside.__exit__(kind, error, trace)
+    Raises:
+        OSError: When it can't be read or written.
+    """
+    disk.make_folder(file.parent)
+    with records(file) as there:
+        yield Kept(there)

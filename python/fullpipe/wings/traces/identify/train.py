@@ -105,8 +105,8 @@ def _file(name: str) -> Path:
 
 
 def _keep(name: str, rows: Values) -> None:
-    folder().mkdir(parents=True, exist_ok=True)
+    disk.make_folder(folder())
     with disk.hidden(_file(name), folder=False) as aside:
-        with aside.open("wb") as file:
+        with disk.NewFile(aside) as file:
             np.save(file, rows)
         disk.place(aside, _file(name))

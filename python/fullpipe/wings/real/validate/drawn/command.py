@@ -24,7 +24,7 @@ from fullpipe.wings.real.validate.drawn.judge import Compared, compare
 from fullpipe.wings.real.validate.drawn.page import page
 from fullpipe.wings.real.validate.drawn.runs import on_kernel, on_simulator
 from fullpipe.wings.real.validate.drawn.show import show
-from fullpipe.wings.real.validate.drawn.store import Store
+from fullpipe.wings.real.validate.drawn.store import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from fullpipe.study.engine import Engine
     from fullpipe.wings.real.validate.drawn.acks import AckComparison
     from fullpipe.wings.real.validate.drawn.draw import Impossible
+    from fullpipe.wings.real.validate.drawn.store import Store
 
 ENOUGH = 0.95
 """Share of the scenarios that must be within tolerance."""
@@ -145,26 +146,22 @@ def outcome_of(
     runner("uml")
     if acks:
         uml.refuse_without_tracepoints()
-    store = Store(out, uml.facts())
     drawn, impossible = _drawn(number, seed, hours)
     singles = [draw_for_acks(seed, place, hours) for place in range(1, acks + 1)]
     found: list[Compared] = []
     compared_acks: list[AckComparison] = []
     failed: list[tuple[str, str]] = []
     bar = counting()
-    running = bar.add_task("comparing", total=len(drawn) + len(singles))
-    jobs: list[Callable[[Progress], Compared | AckComparison | tuple[str, str]]] = [
-        *(partial(_guarded, partial(_compared, store, each, seeds), each) for each in drawn),
-        *(partial(_guarded, partial(_compared_acks, store, each), each) for each in singles),
-    ]
+    total = len(drawn) + len(singles)
+    running = bar.add_task("comparing", total=total)
     with (
-        store.alone(),
+        opened(out, uml.facts()) as store,
         stoppable(
-            lambda: f"after {bar.tasks[0].completed:.0f} of {len(jobs)} scenarios",
+            lambda: f"after {bar.tasks[0].completed:.0f} of {total} scenarios",
             lambda: kept_in(out),
         ),
         bar,
-        closing(on_threads(jobs, engine.at_once)) as done,
+        closing(on_threads(_jobs(store, drawn, singles, seeds), engine.at_once)) as done,
     ):
         files = {each.name: store.file(each) for each in (*drawn, *singles)}
         for _, each in done:
@@ -236,6 +233,15 @@ def _drawn(number: int, seed: int, hours: float) -> tuple[list[Drawn], list[Impo
         else:
             impossible.append(each)
     return drawn, impossible
+
+
+def _jobs(
+    store: Store, drawn: Sequence[Drawn], singles: Sequence[Drawn], seeds: int
+) -> list[Callable[[Progress], Compared | AckComparison | tuple[str, str]]]:
+    return [
+        *(partial(_guarded, partial(_compared, store, each, seeds), each) for each in drawn),
+        *(partial(_guarded, partial(_compared_acks, store, each), each) for each in singles),
+    ]
 
 
 def _guarded(

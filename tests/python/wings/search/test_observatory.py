@@ -52,6 +52,13 @@ def values(out: Path) -> pl.DataFrame:
     return pl.read_parquet(file)
 
 
+def test_json_has_the_values_of_the_file(made: Path) -> None:
+    words = ("--small", "--cc", ",".join(ALGORITHMS), "--family", ",".join(FAMILIES), "--json")
+    done = make(made, *words)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == values(made).to_dicts()
+
+
 def test_it_has_some_600_cells_and_every_algorithm() -> None:
     assert 580 <= sum(len(each.cells) for each in plan.families()) <= 620
     listed = served.command("list", "algorithms")

@@ -34,7 +34,6 @@ from fullpipe.wings.search.observatory import measure, plan, site
         ["--plugin", "--recipe", "--programs", "--on"],
     ),
     ("it is compared with an earlier one seed by seed", ["--seed"]),
-    ("its results are a site, and values-….parquet", ["--json"]),
 )
 def observatory(
     out: Annotated[
@@ -69,6 +68,13 @@ def observatory(
             metavar="DIR|URL", help="Directory or URL of an earlier observatory to compare with."
         ),
     ] = None,
+    as_json: Annotated[
+        bool,
+        Option(
+            "--json",
+            help="Print the value of each metric and seed as a JSON list, and nothing else.",
+        ),
+    ] = False,
 ) -> None:
     """Run every algorithm on many paths, and write the results as a site.
 
@@ -107,7 +113,10 @@ def observatory(
                         push,
                     )
                 site.write(families, algorithms, values, directory / "site", earlier)
-    print(f"{out}/site/index.html, after {time.perf_counter() - start:.0f} s")
+    if as_json:
+        print(values.write_json())
+    else:
+        print(f"{out}/site/index.html, after {time.perf_counter() - start:.0f} s")
 
 
 def _chosen(option: str, given: str | None, known: list[str]) -> list[str]:

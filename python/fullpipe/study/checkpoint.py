@@ -7,22 +7,25 @@ finished files. The directory is deleted when `DIR` is complete.
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, TypedDict
+from contextlib import ExitStack, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
 
-from fullpipe.errors import DamagedError
-from fullpipe.results import disk, parents
+from fullpipe.errors import DamagedError, stoppable
+from fullpipe.results import disk, fresh_directory, objects, parents
 from fullpipe.results.kept import read_sealed
 from fullpipe.results.sums import write_json
 from fullpipe.study import kept_in
+from fullpipe.study.execute import NOTHING, telling
 from fullpipe.study.records import Records, records
 from fullpipe.study.store import alone
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import os
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
+T = TypeVar("T")
 _ABOUT, _RUNS = "study.json", "runs.jsonl"
 _FORMAT = 1
 _FINISHED = (".parquet", ".png")
@@ -78,7 +81,7 @@ class Checkpoint:
     def kept(self) -> str:
         """The message about finished runs for an interrupted command."""
         if not self._has_parts():
-            return "nothing kept"
+            return NOTHING
         return kept_in(self._directory)
 
     def get(self, key: Key) -> dict[str, Any] | None:
@@ -156,3 +159,80 @@ class Checkpoint:
                 f"{self._called}: {self._directory} has finished parts of different work: {'; '.join(other)}\n"
                 f"  fix: name another output, or remove that directory"
             )
+
+
+@contextmanager
+def resumable(so_far: Checkpoint | None, where: Callable[[], str]) -> Iterator[None]:
+    """Keeps the finished parts of the block's work; if it is interrupted, or its cluster is lost, the command ends so.
+
+    Args:
+        so_far: The parts; None if the command keeps none.
+        where: Returns the place of an interruption, in words.
+
+    Raises:
+        The errors of :class:`Checkpoint`.
+    """
+
+    def kept() -> str:
+        return so_far.kept if so_far else NOTHING
+
+    with telling(kept), stoppable(where, kept), so_far or nullcontext():
+        yield
+
+
+@contextmanager
+def new_results(
+    place: str | os.PathLike[str] | None, about: Mapping[str, str], where: Callable[[], str]
+) -> Iterator[tuple[Path | None, Checkpoint | None]]:
+    """Yields a temporary directory that becomes the directory or URL of `--out`, and the checkpoint next to it.
+
+    Args:
+        place: The value of `--out`; None without one: there is neither of them then.
+        about: Describes the work.
+        where: Returns the place of an interruption, in words.
+
+    Raises:
+        FileExistsError: When it has anything already, or the checkpoint has parts of different work.
+        BlockingIOError: When another process makes it.
+        ObjectsError: When the object store can't be read or written.
+        OSError: When it can't be written.
+    """
+    if place is None:
+        with resumable(None, where):
+            yield None, None
+        return
+    with objects.writable(place) as (directory, _):
+        option = f"--out {objects.called(place)}"
+        so_far = Checkpoint(directory, about, option)
+        with resumable(so_far, where), fresh_directory(directory, option) as aside:
+            yield aside, so_far
+
+
+class Runs(Generic[T]):
+    """The reduced results of runs in a checkpoint, for :func:`fullpipe.study.execute.repeat`."""
+
+    def __init__(
+        self,
+        so_far: Checkpoint,
+        keys: Sequence[Key],
+        write: Callable[[T], Mapping[str, object]],
+        read: Callable[[dict[str, Any]], T],
+    ) -> None:
+        """Names the runs.
+
+        Args:
+            so_far: The checkpoint.
+            keys: The key of each job; that of a run also has its seed.
+            write: Returns the record of a result.
+            read: Returns the result of a record.
+        """
+        self._so_far, self._keys, self._write, self._read = so_far, keys, write, read
+
+    def get(self, number: int, seed: int) -> T | None:
+        """Returns the result of a finished run of a job; None if it has not run."""
+        record = self._so_far.get((*self._keys[number], seed))
+        return None if record is None else self._read(record)
+
+    def add(self, number: int, seed: int, made: T) -> None:
+        """Keeps the result of a run."""
+        self._so_far.add((*self._keys[number], seed), self._write(made))

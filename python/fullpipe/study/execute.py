@@ -251,11 +251,21 @@ def results(
     return on_threads(jobs, engine.at_once)
 
 
+class Known(Protocol[T]):
+    """Reduced results of runs by the number of their job and their seed, which outlive an interruption."""
+
+    def get(self, number: int, seed: int) -> T | None:
+        """Returns the result of a run; None if it has not run."""
+
+    def add(self, number: int, seed: int, made: T) -> object:
+        """Keeps the result of a run."""
+
+
 def repeat(
     jobs: Sequence[Repeated[T]],
     tick: Callable[[], object] = lambda: None,
     runner: Runner = RUNNER,
-    save: Callable[[int, int, T], object] = lambda _number, _seed, _made: None,
+    known: Known[T] | None = None,
     engine: Engine = HERE,
 ) -> list[tuple[T, ...]]:
     """Runs each setup with all of its seeds, seed by seed; in real time in shuffled blocks.
@@ -264,9 +274,9 @@ def repeat(
 
     Args:
         jobs: The setups with their seeds.
-        tick: Called after each run.
+        tick: Called after each run, and for each known one.
         runner: The runner.
-        save: Called after each run, with the number of its job, its seed and its reduced result.
+        known: Results that are kept as they come; those that it has do not run again.
         engine: Where they execute.
 
     Returns:
@@ -277,20 +287,28 @@ def repeat(
         RunnerError: When the runner's runs can't execute there.
         ClusterError: When the Ray cluster can't execute them.
     """
+    made: list[dict[int, T]] = [{} for _ in jobs]
+    if known:
+        for number, seed in (
+            (number, seed) for number, job in enumerate(jobs) for seed in job.seeds
+        ):
+            if (there := known.get(number, seed)) is not None:
+                made[number][seed] = there
+                tick()
     seeds = sorted({seed for job in jobs for seed in job.seeds})
     # A block has all jobs, so that the order is the same if some runs are finished already.
     key = (lambda seed: seed) if runner.real_time else None
     order = [
         (number, seed)
         for seed, number in blocks(len(jobs), seeds, key)
-        if seed in jobs[number].seeds
+        if seed in jobs[number].seeds and seed not in made[number]
     ]
-    made: list[dict[int, T]] = [{} for _ in jobs]
     calls = [Repetition(jobs[number], seed, runner) for number, seed in order]
     with closing(results(calls, engine, runner)) as done:
         for at, each in done:
             number, seed = order[at]
-            save(number, seed, each)
+            if known:
+                known.add(number, seed, each)
             made[number][seed] = each
             tick()
     return [tuple(those[seed] for seed in sorted(those)) for those in made]

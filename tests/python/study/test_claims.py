@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 import pytest
 
+from fullpipe.study.checkpoint import Checkpoint
+from fullpipe.study.engine import Engine
+from fullpipe.study.repeated import Setup
 from fullpipe.study.reproduce import published
 from fullpipe.study.reproduce.claims import judge
+from fullpipe.study.reproduce.groups import Point
 from fullpipe.study.reproduce.pictures import DRAWINGS
 from fullpipe.study.reproduce.pictures.draw import draw
-from fullpipe.study.reproduce.runner import sample
+from fullpipe.study.reproduce.runner import Again, Sample, Stored, sample
 from fullpipe.study.reproduce.study import study
 from fullpipe.study.verdicts.estimate import paired_ratio
 from fullpipe.study.verdicts.judged import Verdict
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Fullpipe
+    from fullpipe.base.metrics import Metrics
+    from fullpipe.run import Run
     from fullpipe.study.reproduce.claims import Claim
     from fullpipe.study.verdicts.judged import Judged
 
@@ -414,6 +420,54 @@ def test_every_kind_of_picture_shows_its_points(tmp_path: Path) -> None:
         for panel in panels:
             solid = [line for line in panel.lines if line.get_linestyle() == "-"]
             assert (len(panel.containers) or len(solid)) == lines, picture.draw
+
+
+def test_runs_of_a_figure_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = GOOD[: GOOD.index("[[picture]]")]
+    text += (
+        '[[picture]]\ncase = "B2"\nfile = "f"\ntitle = "T"\ndraw = "queue_cdf"\nof = ["cubic"]\n'
+    )
+    [picture] = _load(tmp_path, text).with_seeds(2).pictures
+    runs = [(point, seed) for seed in (1, 2) for point in picture.points]
+    ran: list[int] = []
+    run = Setup.run
+
+    def counted(self: Setup, seed: int, *more: Any) -> Run:  # noqa: ANN401
+        ran.append(seed)
+        if len(ran) == len(runs):
+            raise ValueError("the last one fails")
+        return run(self, seed, *more)
+
+    monkeypatch.setattr(Setup, "run", counted)
+    place, drawn = tmp_path / "out", []
+    with pytest.raises(ValueError, match="the last one fails"), Checkpoint(place, {}, "") as kept:
+        draw(picture, {}, Again(engine=Engine(threads=1), so_far=kept))
+    with Checkpoint(place, {}, "") as kept:
+        drawn.append(draw(picture, {}, Again(so_far=kept)))
+    assert len(ran) == len(runs) + 1
+    drawn.append(draw(picture, {}))
+    once, again = (
+        [list(line.get_xdata()) for line in each.axes[0].lines]  # type: ignore[arg-type]
+        for each in drawn
+    )
+    assert once == again
+
+
+def test_runs_of_another_code_are_not_mixed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    point = Point("one", "", Setup('[[flow]]\ncc = "coded:Mine"\n', "one.toml"), 1)
+    wanted = {point: frozenset({("goodput_mbps", 0)})}
+    made = Sample(cast("Metrics", {}), {})
+    with Checkpoint(tmp_path / "out", {}, "") as kept:
+        for code in ("pass", "0"):
+            methods = f"    def on_ack(self): {code}\n    def decision(self): pass\n"
+            (tmp_path / "coded.py").write_text(f"class Mine:\n{methods}")
+            known = Stored(kept, "").of(wanted)
+            assert known.get(0, 1) is None
+            known.add(0, 1, made)
 
 
 def test_a_paired_ratio_does_not_mind_what_all_runs_of_a_seed_have_in_common() -> None:

@@ -6,7 +6,6 @@ import json
 import math
 import time
 from collections import Counter
-from contextlib import nullcontext
 from difflib import get_close_matches
 from shlex import quote
 from typing import TYPE_CHECKING, TypedDict
@@ -19,13 +18,13 @@ from fullpipe import _core
 from fullpipe.algorithms.resolve import NONE, code, described, kind_of
 from fullpipe.base import terminal
 from fullpipe.base.progress import counting
-from fullpipe.errors import printing, stoppable
-from fullpipe.results import disk, fresh_directory, kept, suited_interval
+from fullpipe.errors import printing
+from fullpipe.results import disk, kept, suited_interval
 from fullpipe.results.objects import called
 from fullpipe.results.sums import in_name, is_whole_directory
 from fullpipe.run import load, run
 from fullpipe.runners import refuse_kind
-from fullpipe.study.checkpoint import Checkpoint
+from fullpipe.study.checkpoint import new_results
 from fullpipe.study.spec import build
 from fullpipe.study.verdicts.estimate import Estimate
 from fullpipe.study.verdicts.judged import Judged, Verdict, finite, write_table
@@ -91,14 +90,12 @@ def conformance(
     sections = _core.conformance_cases()
     cases: list[ConformanceCase] = []
     saved = 0
-    so_far = _checkpoint(algorithm, params, seed, out) if out else None
     with (
-        stoppable(
+        new_results(
+            out,
+            _about(algorithm, params, seed),
             lambda: f"after {len(cases)} of {len(sections)} cases, {saved} of them saved",
-            lambda: so_far.kept if so_far else "nothing kept",
-        ),
-        so_far or nullcontext(),
-        fresh_directory(out, called=f"--out {called(out)}") if out else nullcontext() as aside,
+        ) as (aside, so_far),
         counting() as bar,
     ):
         # Without drawings, all cases take about a second.
@@ -161,15 +158,14 @@ def _no_bbr(algorithm: str) -> str:
     )
 
 
-def _checkpoint(algorithm: str, params: Mapping[str, str], seed: int, out: Path) -> Checkpoint:
-    about = {
+def _about(algorithm: str, params: Mapping[str, str], seed: int) -> dict[str, str]:
+    return {
         "fullpipe": f"{_core.__version__}, {build()}",
         "the algorithm": algorithm,
         "--set": ", ".join(f"{name}={value}" for name, value in sorted(params.items())),
         "--seed": str(seed),
         "its source": in_name(code([algorithm], described([algorithm]))),
     }
-    return Checkpoint(out, about, f"--out {called(out)}")
 
 
 def _check_name(algorithm: str) -> None:

@@ -20,10 +20,10 @@ from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER
 from fullpipe.study import checkpoint
 from fullpipe.study.engine import HERE
-from fullpipe.study.execute import one_cluster, refuse_engine, telling
+from fullpipe.study.execute import one_cluster, refuse_engine
 from fullpipe.study.reproduce import published as tables
 from fullpipe.study.reproduce import save, show, show_claims
-from fullpipe.study.reproduce.runner import Stored
+from fullpipe.study.reproduce.runner import Again, Stored
 from fullpipe.study.reproduce.study import count_runs, study
 from fullpipe.study.reproduce.study import variants as variants_of
 from fullpipe.study.spec import build
@@ -141,9 +141,7 @@ def _executed(
         return f"after {bar.tasks[0].completed:.0f} of {runs} runs"
 
     with (
-        telling(lambda: so_far.kept),
-        stoppable(where, lambda: so_far.kept),
-        so_far,
+        checkpoint.resumable(so_far, where),
         fresh_directory(target, called) as aside,
         bar,
         one_cluster(engine),
@@ -154,7 +152,7 @@ def _executed(
             for name, variant in others
         ]
         save.save(published, done, aside)
-        drawings = save.drawings(published, done, runner, engine)
+        drawings = save.drawings(published, done, Again(runner, engine, so_far))
         drawing = bar.add_task("drawing", total=len(drawings))
         for name, draw in drawings.items():
             save.draw(name, draw, so_far.folder("drawn"))

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from fullpipe import _core
+from fullpipe.algorithms.resolve import code, described
+from fullpipe.results.sums import in_name
 from fullpipe.runners.sim import RUNNER
+from fullpipe.study.checkpoint import Runs
 from fullpipe.study.engine import HERE
 from fullpipe.study.execute import repeat
 from fullpipe.study.repeated import Repeated, Setup
 from fullpipe.study.reproduce.measures import MEASURES, TRACED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from fullpipe.base.metrics import Metrics
     from fullpipe.runners import Runner
-    from fullpipe.study.checkpoint import Checkpoint
+    from fullpipe.study.checkpoint import Checkpoint, Key
     from fullpipe.study.engine import Engine
     from fullpipe.study.reproduce.groups import Point
     from fullpipe.study.reproduce.measures.run_view import RunView
 
     Tick = Callable[[], object]
+    Values = NDArray[np.float64]
 
 Wanted = frozenset[tuple[str, int]]
 """Names of measures, each with the index of its flow, from 0."""
@@ -49,24 +57,27 @@ class Stored:
     checkpoint: Checkpoint
     part: str
 
-    def get(self, point: Point, wanted: Wanted, seed: int) -> Sample | None:
-        """Returns the sample of an earlier run, or None."""
-        record = self.checkpoint.get(self._key(point, wanted, seed))
-        if record is None:
-            return None
-        values = {(measure, flow): value for measure, flow, value in record["values"]}
-        return Sample(record["metrics"], values)
+    def of(self, wanted: Mapping[Point, Wanted]) -> Runs[Sample]:
+        """Returns those of points, of each with the numbers wanted."""
+        keys = [self._key(point, those) for point, those in wanted.items()]
+        return Runs(self.checkpoint, keys, _record, _sample)
 
-    def add(self, point: Point, wanted: Wanted, seed: int, made: Sample) -> None:
-        """Writes the sample of a run."""
-        values = [[measure, flow, value] for (measure, flow), value in made.values.items()]
-        record = {"metrics": made.metrics, "values": values}
-        self.checkpoint.add(self._key(point, wanted, seed), record)
-
-    def _key(self, point: Point, wanted: Wanted, seed: int) -> tuple[str, str, str, int]:
+    def _key(self, point: Point, wanted: Wanted) -> tuple[str, str, str]:
         setup = point.setup
         what = repr((setup.text, setup.settings, setup.trace, sorted(wanted)))
-        return self.part, point.name, hashlib.sha256(what.encode()).hexdigest()[:16], seed
+        names = _core.algorithm_names(setup.text, setup.settings)
+        source = code(names, described(names))  # empty without algorithms of the user
+        return self.part, point.name, in_name(what.encode() + source)
+
+
+def _record(made: Sample) -> dict[str, object]:
+    values = [[measure, flow, value] for (measure, flow), value in made.values.items()]
+    return {"metrics": made.metrics, "values": values}
+
+
+def _sample(record: Mapping[str, Any]) -> Sample:
+    values = {(measure, flow): value for measure, flow, value in record["values"]}
+    return Sample(record["metrics"], values)
 
 
 def sampled(
@@ -91,34 +102,46 @@ def sampled(
     Raises:
         ScenarioError: When a scenario is invalid.
     """
-    points = list(wanted.items())
-    known: list[dict[int, Sample]] = [{} for _ in points]
-    if stored:
-        for (point, those), runs in zip(points, known, strict=True):
-            for seed in range(1, point.seeds + 1):
-                if (made := stored.get(point, those, seed)) is not None:
-                    runs[seed] = made
-                    tick()
-
-    def save(number: int, seed: int, made: Sample) -> None:
-        if stored:
-            stored.add(*points[number], seed, made)
-        known[number][seed] = made
-
     jobs = [
         Repeated(
             point.setup,
-            [seed for seed in range(1, point.seeds + 1) if seed not in runs],
+            range(1, point.seeds + 1),
             level(point.setup, those),
             partial(sample, wanted=those),
         )
-        for (point, those), runs in zip(points, known, strict=True)
+        for point, those in wanted.items()
     ]
-    repeat(jobs, tick, runner, save, engine)
-    return {
-        point: tuple(runs[seed] for seed in sorted(runs))
-        for (point, _), runs in zip(points, known, strict=True)
-    }
+    made = repeat(jobs, tick, runner, stored.of(wanted) if stored else None, engine)
+    return dict(zip(wanted, made, strict=True))
+
+
+class Again(NamedTuple):
+    """The repetition of runs for figures.
+
+    Attributes:
+        runner: Their runner.
+        engine: Where all runs of a group execute; single ones run in this process.
+        so_far: Keeps the reduced results of groups.
+    """
+
+    runner: Runner = RUNNER
+    engine: Engine = HERE
+    so_far: Checkpoint | None = None
+
+    def all(
+        self, jobs: Sequence[Repeated[Values]], keys: Sequence[Key]
+    ) -> list[tuple[Values, ...]]:
+        """Runs setups with all of their seeds, each by its key in the checkpoint, and returns the results."""
+        known = None if self.so_far is None else Runs(self.so_far, keys, _listed, _array)
+        return repeat(jobs, runner=self.runner, known=known, engine=self.engine)
+
+
+def _listed(values: Values) -> dict[str, object]:
+    return {"values": values.tolist()}
+
+
+def _array(record: Mapping[str, Any]) -> Values:
+    return np.array(record["values"])
 
 
 def level(setup: Setup, wanted: Wanted) -> str:

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fullpipe.base.metrics import Distribution, Metrics
-    from fullpipe.runners import Runner
-    from fullpipe.study.engine import Engine
     from fullpipe.study.repeated import Setup
     from fullpipe.study.reproduce.pictures import Picture
     from fullpipe.study.reproduce.published import Published
+    from fullpipe.study.reproduce.runner import Again
     from fullpipe.study.reproduce.study import StudyOutcome
 
 
@@ -47,13 +46,13 @@ def save(published: Published, study: StudyOutcome, directory: Path) -> None:
 
 
 def drawings(
-    published: Published, study: StudyOutcome, runner: Runner, engine: Engine
+    published: Published, study: StudyOutcome, again: Again
 ) -> dict[str, Callable[[Path], object]]:
     """Returns calls that each draw a figure into a new file, by its name in the directory.
 
     On other runners than the simulator, there are only figures without long runs.
     """
-    if not is_simulator(runner):
+    if not is_simulator(again.runner):
         return _pictures(
             [
                 each
@@ -61,8 +60,7 @@ def drawings(
                 if each.draw in BRIEF and study.samples.keys() >= set(each.points)
             ],
             study,
-            runner,
-            engine,
+            again,
         )
     calls: dict[str, Callable[[Path], object]] = {}
     if study.outcomes:
@@ -74,7 +72,7 @@ def drawings(
     }
     for case in reversed(cases.values()):
         calls[f"cases/{case.name}.png"] = partial(_case, case.point.setup)
-    return calls | _pictures(published.pictures, study, runner, engine)
+    return calls | _pictures(published.pictures, study, again)
 
 
 def draw(name: str, call: Callable[[Path], object], directory: Path) -> None:
@@ -92,10 +90,10 @@ def draw(name: str, call: Callable[[Path], object], directory: Path) -> None:
 
 
 def _pictures(
-    pictures: Sequence[Picture], study: StudyOutcome, runner: Runner, engine: Engine
+    pictures: Sequence[Picture], study: StudyOutcome, again: Again
 ) -> dict[str, Callable[[Path], object]]:
     return {
-        f"pictures/{picture.file}.png": partial(_picture, picture, study, runner, engine)
+        f"pictures/{picture.file}.png": partial(_picture, picture, study, again)
         for picture in pictures
     }
 
@@ -113,13 +111,11 @@ def _case(setup: Setup, file: Path) -> None:
         figure.savefig(out, format="png")
 
 
-def _picture(
-    picture: Picture, study: StudyOutcome, runner: Runner, engine: Engine, file: Path
-) -> None:
+def _picture(picture: Picture, study: StudyOutcome, again: Again, file: Path) -> None:
     from fullpipe.study.reproduce.pictures.draw import draw
 
     with disk.NewFile(file) as out:
-        draw(picture, study.samples, runner, engine).savefig(out, format="png")
+        draw(picture, study.samples, again).savefig(out, format="png")
 
 
 def save_variants(rows: Sequence[tuple[str, StudyOutcome]], directory: Path) -> None:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from fullpipe.run import Run
     from fullpipe.runners import Runner
-    from fullpipe.study.engine import Engine
     from fullpipe.study.reproduce.claims import Samples
     from fullpipe.study.reproduce.groups import Point
     from fullpipe.study.reproduce.pictures import Picture
+    from fullpipe.study.reproduce.runner import Again
 
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _GREY = "#666666"
@@ -62,7 +62,7 @@ def _near(run: Run) -> _Part:
     return _Part(begin, _NEAR_S, 0.0005, 1e3, f"time from {begin:g} s on, ms")
 
 
-def sorted_runs(picture: Picture, samples: Samples, _runner: Runner, _engine: Engine) -> Figure:
+def sorted_runs(picture: Picture, samples: Samples, _again: Again) -> Figure:
     """Draws a line per point with the measured values of all runs, sorted."""
     figure = Figure(figsize=(9, 4.2), dpi=110, layout="constrained")
     panel = figure.subplots()
@@ -79,13 +79,13 @@ def sorted_runs(picture: Picture, samples: Samples, _runner: Runner, _engine: En
     return figure
 
 
-def rtt_histogram(picture: Picture, samples: Samples, runner: Runner, _engine: Engine) -> Figure:
+def rtt_histogram(picture: Picture, samples: Samples, again: Again) -> Figure:
     """Draws a histogram of the median run's RTTs on a logarithmic axis, with lines at quantiles."""
     figure = Figure(figsize=(9, 0.6 + 3.4 * len(picture.points)), dpi=110, layout="constrained")
     for panel, point in zip(
         figure.subplots(len(picture.points), 1, squeeze=False)[:, 0], picture.points, strict=True
     ):
-        seed, run = _median_run(picture, point, samples, runner)
+        seed, run = _median_run(picture, point, samples, again.runner)
         rtts = run.trace()["rtt"].drop_nulls().cast(pl.Float64).to_numpy() * 1e6
         panel.hist(rtts, bins=np.geomspace(rtts.min(), rtts.max(), 80), color=_COLORS[0])
         for quantile, name, side in ((0.5, "median", "right"), (0.99, "99 %", "left")):
@@ -112,14 +112,14 @@ def rtt_histogram(picture: Picture, samples: Samples, runner: Runner, _engine: E
     return figure
 
 
-def rate_rtt_state(picture: Picture, samples: Samples, runner: Runner, _engine: Engine) -> Figure:
+def rate_rtt_state(picture: Picture, samples: Samples, again: Again) -> Figure:
     """Draws rates, RTT, limits and state of each point's median run: two seconds, and 50 ms of them."""
     figure = Figure(figsize=(13, 0.9 + 5.2 * len(picture.points)), dpi=110, layout="constrained")
     heights = {"height_ratios": [4, 3, 1.1, 0.7] * len(picture.points)}
     rows = figure.subplots(4 * len(picture.points), 2, squeeze=False, gridspec_kw=heights)
     seen: set[str] = set()
     for number, point in enumerate(picture.points):
-        seed, run = _median_run(picture, point, samples, runner)
+        seed, run = _median_run(picture, point, samples, again.runner)
         left, right = rows[4 * number : 4 * number + 4].T
         seen |= _over_time(list(left), run, _whole(run))
         seen |= _over_time(list(right), run, _near(run))

@@ -10,14 +10,12 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fullpipe.results import suited_interval
-from fullpipe.runners.sim import RUNNER
-from fullpipe.study.engine import HERE
-from fullpipe.study.execute import repeat
 from fullpipe.study.repeated import Repeated
 from fullpipe.study.reproduce.measures import MEASURES
 from fullpipe.study.reproduce.pictures.connection import rate_rtt_state, rtt_histogram, sorted_runs
 from fullpipe.study.reproduce.pictures.series import over_series
 from fullpipe.study.reproduce.pictures.slowdown import slowdown
+from fullpipe.study.reproduce.runner import Again
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 
     from fullpipe.run import Run
     from fullpipe.runners import Runner
-    from fullpipe.study.engine import Engine
     from fullpipe.study.reproduce.claims import Samples
     from fullpipe.study.reproduce.groups import Point
     from fullpipe.study.reproduce.pictures import Picture
@@ -44,27 +41,22 @@ _LABEL = 16
 _CDF = np.linspace(0, 1, 401)
 
 
-def draw(
-    picture: Picture, samples: Samples, runner: Runner = RUNNER, engine: Engine = HERE
-) -> Figure:
+def draw(picture: Picture, samples: Samples, again: Again = Again()) -> Figure:  # noqa: B008  (immutable)
     """Draws a figure; repeats runs if it needs their traces.
 
     Args:
         picture: The figure.
         samples: The numbers of the runs, for a sweep.
-        runner: Runner for the repeated runs.
-        engine: Where all runs of a group are repeated; single ones run in this process.
+        again: Their repetition.
     """
-    figure = _DRAWINGS[picture.draw](picture, samples, runner, engine)
+    figure = _DRAWINGS[picture.draw](picture, samples, again)
     figure.suptitle(picture.title, x=0.01, ha="left", weight="bold")
     return figure
 
 
-def _queue_over_time(
-    picture: Picture, _samples: Samples, runner: Runner, _engine: Engine
-) -> Figure:
+def _queue_over_time(picture: Picture, _samples: Samples, again: Again) -> Figure:
     """Draws the bottleneck's queueing delay of seed 1 per point, with the first flow's ProbeBW_UP shaded."""
-    runs = [_traced(point, runner) for point in picture.points]
+    runs = [_traced(point, again.runner) for point in picture.points]
     figure, panels = _panels(runs, 2.2, sharey=True)
     for panel, point, run in zip(panels, picture.points, runs, strict=True):
         time, delay = _queue(run)
@@ -79,7 +71,7 @@ def _queue_over_time(
     return figure
 
 
-def _queue_cdf(picture: Picture, _samples: Samples, runner: Runner, engine: Engine) -> Figure:
+def _queue_cdf(picture: Picture, _samples: Samples, again: Again) -> Figure:
     """Draws distributions of the queueing delay over time: each run in a pale color, their mean in a dark one."""
     figure = Figure(figsize=(9, 4.6), dpi=110, layout="constrained")
     panel = figure.subplots()
@@ -90,9 +82,9 @@ def _queue_cdf(picture: Picture, _samples: Samples, runner: Runner, engine: Engi
         Repeated(point.setup, range(1, point.seeds + 1), _interval(point), _quantiles)
         for point in picture.points
     ]
-    for point, color, runs in zip(
-        picture.points, _COLORS * 9, repeat(jobs, runner=runner, engine=engine), strict=False
-    ):
+    keys = [("picture", picture.file, point.name) for point in picture.points]
+    made = again.all(jobs, keys)
+    for point, color, runs in zip(picture.points, _COLORS * 9, made, strict=False):
         for quantiles in runs:
             panel.plot(quantiles, _CDF, color=color, alpha=0.15, linewidth=0.7)
         label = f"{point.name}, {len(runs)} run{'s' if len(runs) > 1 else ''}"
@@ -109,11 +101,9 @@ def _queue_cdf(picture: Picture, _samples: Samples, runner: Runner, engine: Engi
     return figure
 
 
-def _rates_over_time(
-    picture: Picture, _samples: Samples, runner: Runner, _engine: Engine
-) -> Figure:
+def _rates_over_time(picture: Picture, _samples: Samples, again: Again) -> Figure:
     """Draws the delivery rate of each flow with seed 1, a panel per point."""
-    runs = [_traced(point, runner) for point in picture.points]
+    runs = [_traced(point, again.runner) for point in picture.points]
     figure, panels = _panels(runs, 2.4, sharey=False)
     for panel, point, run in zip(panels, picture.points, runs, strict=True):
         edges = np.linspace(0, run.metrics["duration_s"], _BINS + 1)
@@ -149,7 +139,7 @@ def _rates_over_time(
     return figure
 
 
-def _sweep(picture: Picture, samples: Samples, _runner: Runner, _engine: Engine) -> Figure:
+def _sweep(picture: Picture, samples: Samples, _again: Again) -> Figure:
     """Draws a line per group over its sweep: the mean over the runs, with bars from minimum to maximum."""
     figure = Figure(figsize=(9, 4.2), dpi=110, layout="constrained")
     panel = figure.subplots()
@@ -184,7 +174,7 @@ def _sweep(picture: Picture, samples: Samples, _runner: Runner, _engine: Engine)
     return figure
 
 
-_DRAWINGS: dict[str, Callable[[Picture, Samples, Runner, Engine], Figure]] = {
+_DRAWINGS: dict[str, Callable[[Picture, Samples, Again], Figure]] = {
     "queue_over_time": _queue_over_time,
     "queue_cdf": _queue_cdf,
     "rates_over_time": _rates_over_time,

@@ -11,10 +11,9 @@ from fullpipe.results import plain_path
 from fullpipe.runs.view import states
 
 if TYPE_CHECKING:
-    from fullpipe.runners import Runner
-    from fullpipe.study.engine import Engine
     from fullpipe.study.reproduce.claims import Samples
     from fullpipe.study.reproduce.pictures import Picture
+    from fullpipe.study.reproduce.runner import Again
 
 _THEIRS, _OURS = "#000000", "#D55E00"
 _SECONDS = 16.0
@@ -31,7 +30,7 @@ _STATES = {
 }
 
 
-def over_series(picture: Picture, _samples: Samples, runner: Runner, _engine: Engine) -> Figure:
+def over_series(picture: Picture, _samples: Samples, again: Again) -> Figure:
     """Draws RTT, data in flight and states of the first seconds: the source's, and ours with seed 1.
 
     States are drawn only if the source has them.
@@ -42,7 +41,7 @@ def over_series(picture: Picture, _samples: Samples, runner: Runner, _engine: En
     theirs = pl.read_csv(plain_path(picture.series), infer_schema_length=None, glob=False).filter(
         pl.col("t_s") <= _SECONDS
     )
-    run = picture.points[0].setup.run(1, "20ms", runner)
+    run = picture.points[0].setup.run(1, "20ms", again.runner)
     ours = run.trace().filter(pl.col("time") <= _SECONDS)
     phases = theirs.filter(pl.col("phase").is_in(_STATES))
     figure = Figure(figsize=(10, 5.4 if len(phases) else 4.9), dpi=110, layout="constrained")

@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullpipe.base.metrics import DecadeMetrics
-    from fullpipe.runners import Runner
-    from fullpipe.study.engine import Engine
     from fullpipe.study.reproduce.claims import Samples
     from fullpipe.study.reproduce.groups import Point
     from fullpipe.study.reproduce.pictures import Picture
-    from fullpipe.study.reproduce.runner import Sample
+    from fullpipe.study.reproduce.runner import Again, Sample
 
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _SERVERS = (("srpt", "SRPT", "-", "#000000"), ("ps", "processor sharing", "--", "#777777"))
@@ -26,7 +24,7 @@ _STATISTICS = (("p50", "median"), ("mean", "mean"), ("p99", "99th percentile"))
 _FEWEST = 10
 
 
-def slowdown(picture: Picture, samples: Samples, _runner: Runner, _engine: Engine) -> Figure:
+def slowdown(picture: Picture, samples: Samples, _again: Again) -> Figure:
     """Draws slowdown by decade, geometric mean of the runs: a row per label, panel per statistic, line per group."""
     labels = list(dict.fromkeys(point.label for point in picture.points))
     figure = Figure(figsize=(13, 0.9 + 3.1 * len(labels)), dpi=110, layout="constrained")

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from fullpipe.base import terminal
 from fullpipe.base.progress import Counter
-from fullpipe.errors import stoppable
 from fullpipe.results import disk, fresh_directory, objects
-from fullpipe.study.checkpoint import Checkpoint
-from fullpipe.study.execute import one_cluster, telling
+from fullpipe.study.checkpoint import Checkpoint, resumable
+from fullpipe.study.execute import one_cluster
 from fullpipe.study.verdicts.judged import Verdict, records, write_table
 from fullpipe.wings.fleet.study import published, show, study
 
@@ -57,9 +56,7 @@ def reproduce(
     counter = Counter(of="paths")
     so_far = Checkpoint(target, about, called or str(target))
     with (
-        telling(lambda: so_far.kept),
-        stoppable(lambda: counter.at, lambda: so_far.kept),
-        so_far,
+        resumable(so_far, lambda: counter.at),
         fresh_directory(target, called=called) as aside,
         counter,
         one_cluster(engine),

@@ -16,11 +16,11 @@ from fullpipe.algorithms.own import options, own
 from fullpipe.algorithms.resolve import code, short_name
 from fullpipe.base import terminal
 from fullpipe.base.progress import Counter
-from fullpipe.errors import UserError, printing, stoppable
+from fullpipe.errors import UserError, printing
 from fullpipe.results import disk, fresh_directory, objects
-from fullpipe.study.checkpoint import Checkpoint
+from fullpipe.study.checkpoint import Checkpoint, resumable
 from fullpipe.study.engine import HERE
-from fullpipe.study.execute import one_cluster, telling
+from fullpipe.study.execute import one_cluster
 from fullpipe.study.spec import build
 from fullpipe.study.verdicts.judged import finite
 from fullpipe.study.verdicts.show import wrapped
@@ -95,10 +95,8 @@ def attack(algorithm: str, params: Mapping[str, object], asked: Asked) -> None:
     with objects.writable(place) as (directory, _):
         kept = Checkpoint(directory, about, called)
         with (
+            resumable(kept, lambda: counter.at),
             fresh_directory(directory, called) as aside,
-            kept,
-            telling(lambda: kept.kept),
-            stoppable(lambda: counter.at, lambda: kept.kept),
             counter,
             one_cluster(asked.engine),
         ):

@@ -14,6 +14,7 @@ from fullpipe import _core
 from fullpipe.results import kept, read_parquet, sums
 from fullpipe.results.load import load
 from fullpipe.study import threads
+from fullpipe.study.checks import run as checks
 from fullpipe.study.evaluation import conformance
 from fullpipe.study.sweeps import execute as sweeps
 from fullpipe.wings.fleet import ingest, sample, store, workload
@@ -174,6 +175,30 @@ SUBJECTS: dict[str, Subject] = {
         _directory,
         once=True,
     ),
+    "check": Subject(
+        lambda root: [
+            *("check", f"{root}/inputs/small.toml", "--repeat", "2", "--json"),
+            *("--out", f"{root}/out"),
+        ],
+        _directory,
+        once=True,
+    ),
+    "test": Subject(
+        lambda root: [
+            *("test", "upload", "--rate", "1mbit", "--duration", "1s", "--repeat", "3"),
+            *("--out", f"{root}/out"),
+        ],
+        _directory,
+        once=True,
+    ),
+    "validate": Subject(
+        lambda root: [
+            *("validate", "--cell", "reno-10m-20ms-2bdp-loss", "--seeds", "2"),
+            *("--out", f"{root}/out"),
+        ],
+        lambda out: out.read_text(),
+        once=True,
+    ),
     "evaluate": Subject(
         lambda root: ["evaluate", "bbr3", "--suite", "bbr-draft", "--out", f"{root}/out"],
         _directory,
@@ -279,6 +304,7 @@ def inputs(root: Path) -> None:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes the work small and its order fixed: one thread, a commit or a shard for each run, no drawing."""
     monkeypatch.setattr(sweeps, "SHARD_S", 0.0)
+    monkeypatch.setattr(checks, "_SHARD_S", 0.0)
     monkeypatch.setattr("fullpipe.study.engine.cores", lambda: 1)
     monkeypatch.setattr(population, "SHARD_S", 0.0)
     monkeypatch.setattr(population_store, "_HOSTS", 1)

@@ -73,8 +73,8 @@ def command(
         Option(
             metavar="DIR|URL",
             parser=new_place,
-            help="New directory or s3://BUCKET/PREFIX for the results, for a later --against. Scenarios without "
-            "conditions run, too.",
+            help="New directory or s3://BUCKET/PREFIX for the results, for a later --against. An interrupted check "
+            "resumes there. Scenarios without conditions run, too.",
         ),
     ] = None,
     against: Annotated[

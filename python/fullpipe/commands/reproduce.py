@@ -50,7 +50,8 @@ def command(
         Option(
             metavar="DIR|URL",
             parser=new_place,
-            help="New directory or s3://BUCKET/PREFIX for the results (default: results/NAME-NNN).",
+            help="New directory or s3://BUCKET/PREFIX for the results (default: results/NAME-NNN). An interrupted "
+            "study resumes there.",
         ),
     ] = None,
     set_: Annotated[

@@ -156,6 +156,67 @@ def test_a_worker_a_node_and_the_head_are_killed_and_no_row_is_lost(
     assert_frame_equal(rows.filter(pl.col("seed") <= common), alone)
 
 
+JUDGING = {
+    "check": ["check", "long.toml", "--repeat=60", "--json"],
+    "validate": ["validate", "--cell=cubic-*-loss", "--cell=bbr-*-loss", "--seeds=40", "--json"],
+    "test": ["test", "upload", "--duration=60s", "--rate=50mbit", "--repeat=60", "--json"],
+}
+"""Commands that judge, with seconds of work for each."""
+
+
+def test_commands_that_judge_keep_their_runs_when_the_cluster_is_lost(
+    tmp_path: Path, nodes: ExitStack
+) -> None:
+    head = start(nodes, tmp_path, 41).ready()
+    other = start(nodes, tmp_path, 42, head.address).ready()
+    long = SCENARIO.replace('"5s"', '"60s"\nexpect = ["flow.*.goodput >= 1mbit"]')
+    places = {name: tmp_path / name for name in JUDGING}
+    for place in places.values():
+        place.mkdir()
+        (place / "long.toml").write_text(long)
+
+    def words(name: str, *more: str) -> list[str]:
+        return [sys.executable, "-m", "fullpipe", *JUDGING[name], *more]
+
+    def finished(name: str) -> int:
+        lines = places[name] / "kept.unfinished/runs.jsonl"
+        return lines.read_bytes().count(b"\n") if lines.exists() else 0
+
+    commands = {
+        name: subprocess.Popen(
+            words(name, "--engine=ray", "--out=kept"),
+            cwd=place,
+            env=elsewhere(head),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name, place in places.items()
+    }
+    for each in commands.values():
+        nodes.callback(each.kill)
+    wait(lambda: all(map(finished, JUDGING)) and other.kill_worker())
+    before = {name: finished(name) for name in JUDGING}
+    wait(lambda: any(finished(name) > before[name] for name in JUDGING))
+    head.kill()
+    for name, each in commands.items():
+        _, said = each.communicate(timeout=60)
+        assert each.returncode == 2, (name, said)
+        assert "error: the Ray cluster is lost: " in said, name
+        kept = "finished runs are kept in kept.unfinished; the same command resumes there\n  fix: "
+        assert kept in said, name
+        assert "Traceback" not in said, name
+    other.kill()
+    for name, place in places.items():
+        made = [
+            subprocess.run(words(name, f"--out={out}"), cwd=place, capture_output=True, text=True)
+            for out in ("kept", "whole")
+        ]
+        assert made[0].returncode == made[1].returncode in (0, 1), (name, made[0].stderr)
+        assert made[0].stdout == made[1].stdout, name
+        assert not (place / "kept.unfinished").exists(), name
+
+
 def test_files_and_modules_that_only_the_driver_has_are_sent(
     tmp_path: Path, nodes: ExitStack
 ) -> None:

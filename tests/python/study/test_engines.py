@@ -210,21 +210,37 @@ def test_errors_of_runs_are_those_of_threads(place: Path) -> None:
         assert said[0] == said[1]
 
 
+KEEP = {
+    "reproduce": ["reproduce", "long.toml", "--seeds", "500"],
+    "check": ["check", "expected.toml", "--repeat", "100000"],
+    "validate": ["validate", "--cell", "*-loss", "--seeds", "1000"],
+    "test": ["test", "upload", "--duration", "60s", "--rate", "100mbit", "--repeat", "1000"],
+}
+"""Commands that keep finished runs next to the results, with runs for hours."""
+
+
 @pytest.mark.usefixtures("cluster")
-def test_ctrl_c_ends_a_command_on_a_cluster_and_keeps_its_runs(place: Path) -> None:
+@pytest.mark.parametrize("name", KEEP)
+def test_ctrl_c_ends_a_command_on_a_cluster_and_keeps_its_runs(place: Path, name: str) -> None:
     (place / "long.toml").write_text(GOOD.replace('"2s"', '"400s"'))
-    words = [sys.executable, "-m", "fullpipe", "reproduce", "long.toml", "--seeds", "500"]
+    (place / "expected.toml").write_text(SCENARIO)
+    words = [sys.executable, "-m", "fullpipe", *KEEP[name]]
     address = ray.get_runtime_context().gcs_address
+
+    def finished() -> bool:
+        lines = place / "kept.unfinished/runs.jsonl"
+        return lines.exists() and lines.read_bytes().count(b"\n") > 1
+
     with subprocess.Popen(
         [*words, "--engine", "ray", "--out", "kept"],
+        cwd=place,
         env={**os.environ, "RAY_ADDRESS": address},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        kept = place / "kept.unfinished/runs.jsonl"
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not (kept.exists() and kept.read_bytes()):
+        while time.monotonic() < deadline and not finished():
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         try:

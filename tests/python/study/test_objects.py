@@ -23,6 +23,8 @@ from polars.testing import assert_frame_equal
 import fullpipe as package
 import served
 from ray_nodes import wait
+from test_resumed import COMMANDS as RESUMED
+from test_resumed import COUNTED, ran, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -297,3 +299,27 @@ def test_a_comparison_in_a_store_continues_on_another_machine(s3: S3, tmp_path: 
     again = s3.fullpipe(*words, "--repeat=4", XDG_CACHE_HOME=str(tmp_path / "another"))
     assert again.returncode == 0, again.stderr
     assert "3 runs, " in again.stdout
+
+
+@pytest.mark.parametrize("name", ["check", "test"])
+def test_an_interrupted_command_has_its_runs_on_its_machine_and_goes_on(
+    s3: S3, command: list[str], tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "counted.py").write_text(COUNTED)
+    for file in ("first", "second"):
+        (tmp_path / f"{file}.toml").write_text(f"# The {file}\n{EXPECTED}")
+    words, runs = RESUMED[name]
+    url = f"s3://results/{name}"
+    asked = [*words, "--on=counted:Counted", f"--out={url}"]
+    code, said = stopped([*command, *asked], tmp_path, 2)
+    assert code == 130
+    kept = re.search("finished runs are kept in (.*); the same command resumes there\n$", said)
+    assert kept, said
+    assert (tmp_path / kept[1]).is_dir()
+    assert not s3.names()
+    resumed = s3.fullpipe(*asked)
+    assert resumed.returncode in (0, 1), resumed.stderr
+    assert f"kept in {url}" in resumed.stdout
+    assert len(ran(tmp_path)) == len(set(ran(tmp_path))) == runs
+    assert not (tmp_path / kept[1]).exists()
+    assert f"{name}/{name}.json" in s3.names()

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.base import terminal
 from fullpipe.base.progress import Counter
-from fullpipe.errors import fail, printing, stoppable
+from fullpipe.errors import fail, printing
 from fullpipe.results import disk, objects
+from fullpipe.study.checkpoint import new_results
 from fullpipe.study.checks import markdown as words
 from fullpipe.study.checks import stored
 from fullpipe.study.checks.against import LIMIT, against
-from fullpipe.study.checks.run import Checked, Given, check, find, prepare
+from fullpipe.study.checks.run import Checked, Given, about_of, check, find, prepare
 from fullpipe.study.checks.show import records, show, sums, write_junit
 from fullpipe.study.engine import HERE
-from fullpipe.study.execute import NOTHING, one_cluster, refuse_engine, telling
+from fullpipe.study.execute import one_cluster, refuse_engine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,8 @@ def check_all(
         junit: File for JUnit XML.
         runners: The runners.
         as_json: Whether to print JSON alone.
-        out: New directory, or URL of an object store, for the results.
+        out: New directory, or URL of an object store, for the results. Finished runs are kept next to it until it is
+            complete.
         kept: Directory or URL of earlier results to compare with; with it or `out`, scenarios without conditions run,
             too.
         markdown: File for the comparison as Markdown, `-` for standard output.
@@ -86,14 +87,13 @@ def check_all(
     console = terminal.console(stderr=markdown == "-")
     done: list[Checked] = []
     counter = Counter()
+    about = about_of(subjects, repeat, runners) if out else {}
     with (
-        telling(lambda: NOTHING),
-        stoppable(lambda: counter.at, NOTHING),
-        objects.fresh(out) if out else nullcontext() as aside,
+        new_results(out, about, lambda: counter.at) as (aside, so_far),
         counter,
         one_cluster(engine),
     ):
-        for checked in check(subjects, runners, given, counter, engine):
+        for checked in check(subjects, runners, given, counter, engine, so_far):
             done.append(checked)
             if not as_json:
                 with printing():

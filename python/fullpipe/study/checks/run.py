@@ -11,28 +11,31 @@ import polars as pl
 from fullpipe import _core
 from fullpipe.algorithms.own import options, own
 from fullpipe.base.frame import table
-from fullpipe.errors import refusal
+from fullpipe.errors import UnrepeatableError, refusal
+from fullpipe.results.sums import in_name
 from fullpipe.run import parse
 from fullpipe.runners import option
 from fullpipe.scenario.origin import read, warm_up
 from fullpipe.study.checks.judge import judged
 from fullpipe.study.engine import HERE, drain
 from fullpipe.study.execute import parts
-from fullpipe.study.spec import SweepSpec
+from fullpipe.study.spec import SweepSpec, build
+from fullpipe.study.store import gaps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from fullpipe.base.progress import Counter
     from fullpipe.runners import Runner
+    from fullpipe.study.checkpoint import Checkpoint
     from fullpipe.study.checks.judge import JudgedCondition
-    from fullpipe.study.engine import Engine, Step
+    from fullpipe.study.engine import Engine, Shard, Step
     from fullpipe.study.execute import Part
 
 
 _SHARD_S = 1.0
-"""Approximate work of a shard, in seconds: progress is shown after each."""
+"""Approximate work of a shard, in seconds: progress is shown after each, and it is kept."""
 
 
 class Given(NamedTuple):
@@ -178,14 +181,26 @@ def _refuse_lost(text: str, file: str, scenario: _core.Scenario, given: Given) -
             )
 
 
+def about_of(subjects: Sequence[Subject], repeat: int, runners: Sequence[Runner]) -> dict[str, str]:
+    """Returns what the runs depend on, by names for messages."""
+    identities = " ".join(subject.spec.identity for subject in subjects)
+    return {
+        "fullpipe": f"{_core.__version__}, {build()}",
+        "the content of the scenarios": in_name(identities.encode()),
+        "--repeat": str(repeat),
+        "--on": ",".join(runner.name for runner in runners),
+    }
+
+
 def check(
     subjects: Sequence[Subject],
     runners: Sequence[Runner],
     given: Given,
     counter: Counter,
     engine: Engine = HERE,
+    so_far: Checkpoint | None = None,
 ) -> Iterator[Checked]:
-    """Runs the repetitions of each scenario, on each runner.
+    """Runs the repetitions of each scenario, on each runner; those in the checkpoint do not run again.
 
     Raises:
         ScenarioError: When a runner refuses a scenario, before the first run.
@@ -201,12 +216,14 @@ def check(
     ]
     for _, part in executed:
         part.refuse()
-    counter.begin(sum(subject.spec.plan.runs for subject in subjects) * len(runners), 0)
+    done = [_Done(part, so_far, number) for number, (_, part) in enumerate(executed)]
+    total, left = (sum(each.part.spec.plan.runs for each in done), sum(each.left for each in done))
+    counter.begin(total, total - left)
     runs = packets = 0
-    for subject, part in executed:
+    for (subject, part), each in zip(executed, done, strict=True):
         start = time.perf_counter()
-        rows, done, moved = _measured(part, counter, runs, packets)
-        runs, packets = runs + done, packets + moved
+        rows, made, moved = each.all(counter, runs, packets)
+        runs, packets = runs + made, packets + moved
         plan, wall_s = subject.spec.plan, time.perf_counter() - start
         yield Checked(
             subject.spec.file,
@@ -224,16 +241,63 @@ def check(
         )
 
 
-def _measured(
-    part: Part, counter: Counter, runs: int, packets: int
-) -> tuple[pl.DataFrame, int, int]:
-    """Returns the rows of all runs of a scenario, the number of runs, and the packets that they moved."""
-    frames: list[pl.DataFrame] = []
+class _Done:
+    """The runs of a scenario on a runner, and the rows of those that are finished.
 
-    def show(step: Step) -> None:
-        counter.show(runs + step.runs, packets + step.packets, step.left_s)
+    Attributes:
+        part: The runs.
+        left: The number of those to execute.
+    """
 
-    whole = {runner.name: [(0, part.spec.plan.runs)] for runner in part.runners}
-    steps = part.steps(whole, _SHARD_S, show=show)
-    done, moved = drain(steps, show, lambda shard: frames.append(table(shard.rows)))
-    return pl.concat(frames, how="diagonal_relaxed"), done, moved
+    def __init__(self, part: Part, so_far: Checkpoint | None, number: int) -> None:
+        self.part, self._so_far, self._number = part, so_far, number
+        runs = range(part.spec.plan.runs)
+        there = {run: so_far.get((number, run)) for run in runs} if so_far else {}
+        self._rows = {run: _frame(record["rows"]) for run, record in there.items() if record}
+        self.left = len(runs) - len(self._rows)
+
+    def all(self, counter: Counter, runs: int, packets: int) -> tuple[pl.DataFrame, int, int]:
+        """Executes the runs that are left; returns the rows of all, the number of runs, and their packets.
+
+        Args:
+            counter: Shows the progress.
+            runs: The number of runs before them.
+            packets: The packets that those moved.
+        """
+        first_seed, _ = self.part.spec.plan.seeds
+        missing = gaps([(run, run + 1) for run in self._rows], self.part.spec.plan.runs)
+
+        def show(step: Step) -> None:
+            counter.show(runs + step.runs, packets + step.packets, step.left_s)
+
+        def add(shard: Shard) -> None:
+            rows = table(shard.rows)
+            for some in rows.partition_by("seed") if self._so_far else [rows]:
+                run = some["seed"][0] - first_seed
+                self._rows[run] = some
+                if self._so_far:
+                    self._so_far.add((self._number, run), {"rows": some.to_dict(as_series=False)})
+
+        made = moved = 0
+        if missing:
+            [runner] = self.part.runners
+            steps = self.part.steps({runner.name: missing}, _SHARD_S, show=show)
+            try:
+                made, moved = drain(steps, show, add)
+            except UnrepeatableError:
+                if self._so_far:
+                    self._so_far.discard()
+                raise
+        in_order = [self._rows[run] for run in sorted(self._rows)]
+        return pl.concat(in_order, how="diagonal_relaxed"), made, moved
+
+
+def _frame(columns: Mapping[str, Sequence[object]]) -> pl.DataFrame:
+    """Returns the rows of a record. A column without values is one of measures: counts and words never lack one."""
+    types = {int: pl.Int64, float: pl.Float64, str: pl.String}
+    return pl.DataFrame(
+        [
+            pl.Series(name, values, types[type(next((it for it in values if it is not None), 0.0))])
+            for name, values in columns.items()
+        ]
+    )

@@ -109,7 +109,8 @@ def command(
         Option(
             metavar="DIR|URL",
             parser=new_place,
-            help="New directory or s3://BUCKET/PREFIX for the results, and the first run with its trace.",
+            help="New directory or s3://BUCKET/PREFIX for the results, and the first run with its trace. An "
+            "interrupted test resumes there.",
         ),
     ] = None,
     engine: Annotated[Place, ENGINE] = Place.LOCAL,

@@ -4,33 +4,40 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe._core import ScenarioError
+from fullpipe._core import ScenarioError, __version__
+from fullpipe.algorithms.resolve import code, described
 from fullpipe.base import terminal
 from fullpipe.base.progress import Bar, Counter, Intervals
-from fullpipe.errors import printing, stoppable
-from fullpipe.results import disk, objects, save_run
+from fullpipe.errors import printing
+from fullpipe.results import disk
 from fullpipe.results.about import TEST
+from fullpipe.results.sums import SUMS, in_name, is_whole_directory
 from fullpipe.run import Run
 from fullpipe.runners import refuse_kinds
+from fullpipe.study.checkpoint import Runs, new_results
 from fullpipe.study.engine import HERE
-from fullpipe.study.execute import NOTHING, refuse_engine, repeat, telling
+from fullpipe.study.execute import refuse_engine, repeat
 from fullpipe.study.repeated import Repeated, Setup
+from fullpipe.study.spec import build
 from fullpipe.wings.real.loadtest.measure import measure
 from fullpipe.wings.real.loadtest.plan import PlanError
-from fullpipe.wings.real.loadtest.show import Outcome, about, record, show
+from fullpipe.wings.real.loadtest.show import Outcome, record, show
+from fullpipe.wings.real.loadtest.show import about as about_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from fullpipe.runners import Runner
+    from fullpipe.study.checkpoint import Checkpoint
     from fullpipe.study.engine import Engine
     from fullpipe.wings.real.loadtest.measure import Numbers
     from fullpipe.wings.real.loadtest.plan import Plan
+
+_RUN = "run"
+"""The first run among the finished ones: its folder, and its key."""
 
 
 def test(
@@ -50,7 +57,8 @@ def test(
         runner: The runner.
         seeds: The seeds; the run of the first one is kept.
         cc: The algorithm of the load.
-        out: A new directory, or the URL of an object store, for the results.
+        out: A new directory, or the URL of an object store, for the results. Finished runs are kept next to it until it
+            is complete.
         as_json: Whether to print one JSON object instead of tables.
         engine: Where the runs of the other seeds execute; that of the first one is kept, and executes here.
 
@@ -61,17 +69,28 @@ def test(
     start = time.perf_counter()
     refuse_engine(engine, [runner])
     _refuse(plan, runner)
-    with objects.fresh(out) if out else nullcontext() as aside:
-        first, numbers = _first(plan, runner, aside, as_json=as_json)
-        each = [numbers, *_others(plan, runner, seeds[1:], engine)]
-        outcome = Outcome(plan, runner.name, cc, seeds, each)
-        if aside:
-            disk.write(aside / TEST, json.dumps(about(outcome), indent=1) + "\n")
+    what = "simulating" if runner.name == "sim" else f"running on {runner.name}"
+    doing: Bar | Counter
+    doing = bar = Intervals(what) if runner.real_time and not as_json else Bar(what)
+    about = _about(plan, runner, cc, seeds) if out else {}
+    with new_results(out, about, lambda: doing.at) as (aside, so_far):
+        with bar:
+            first = _first(plan, runner, bar, so_far)
+        others: Sequence[Numbers] = ()
+        if len(seeds) > 1:
+            doing = counter = Counter()
+            with counter:
+                others = _others(plan, runner, seeds[1:], counter, so_far, engine)
+        outcome = Outcome(plan, runner.name, cc, seeds, [first.numbers, *others])
+        if aside and so_far:
+            so_far.move(_RUN, aside)
+            disk.remove(aside / SUMS)  # the directory has more files
+            disk.write(aside / TEST, json.dumps(about_of(outcome), indent=1) + "\n")
     with printing():
         if as_json:
             print(record(outcome))
             return
-        _print(outcome, first, out, time.perf_counter() - start)
+        _print(outcome, first.warnings, out, time.perf_counter() - start)
 
 
 def _refuse(plan: Plan, runner: Runner) -> None:
@@ -93,24 +112,48 @@ def _refuse(plan: Plan, runner: Runner) -> None:
         raise
 
 
-def _first(
-    plan: Plan, runner: Runner, aside: Path | None, *, as_json: bool
-) -> tuple[list[str], Numbers]:
-    """Runs the first seed and keeps its run; returns its warnings and its numbers."""
-    what = "simulating" if runner.name == "sim" else f"running on {runner.name}"
-    bar = Intervals(what) if runner.real_time and not as_json else Bar(what)
-    with stoppable(lambda: bar.at), bar:
-        run = Run(plan.scenario, runner.execute(plan.scenario, plan.trace, bar))
-    if aside:
-        save_run(run, aside)
-    return run.metrics["warnings"], measure(plan, run)
+def _about(plan: Plan, runner: Runner, cc: str, seeds: Sequence[int]) -> dict[str, str]:
+    """Returns what the runs depend on, by names for messages."""
+    return {
+        "fullpipe": f"{__version__}, {build()}",
+        "the test": plan.test.name,
+        "its scenario": in_name(plan.scenario.to_toml().encode()),
+        "the source of its algorithm": in_name(code([cc], described([cc]))),
+        "--repeat": str(len(seeds)),
+        "--on": runner.name,
+    }
 
 
-def _others(plan: Plan, runner: Runner, seeds: Sequence[int], engine: Engine) -> Sequence[Numbers]:
-    """Runs the other seeds."""
-    if not seeds:
-        return ()
-    counter = Counter()
+class _First(NamedTuple):
+    """The kept parts of the first run, in addition to its files."""
+
+    warnings: list[str]
+    numbers: Numbers
+
+
+def _first(plan: Plan, runner: Runner, bar: Bar, so_far: Checkpoint | None) -> _First:
+    """Runs the first seed and keeps its run, unless that is there already."""
+    key = (_RUN,)
+    if so_far and is_whole_directory(so_far.folder(_RUN)) and (there := so_far.get(key)):
+        return _First(**there)
+    run = Run(plan.scenario, runner.execute(plan.scenario, plan.trace, bar))
+    first = _First(run.metrics["warnings"], measure(plan, run))
+    if so_far:
+        disk.remove_folder(so_far.folder(_RUN))
+        run.save(so_far.folder(_RUN))
+        so_far.add(key, first._asdict())
+    return first
+
+
+def _others(
+    plan: Plan,
+    runner: Runner,
+    seeds: Sequence[int],
+    counter: Counter,
+    so_far: Checkpoint | None,
+    engine: Engine,
+) -> Sequence[Numbers]:
+    """Runs the other seeds, without those that are there already."""
     setup = Setup(plan.text, plan.test.name, tuple(plan.settings))
     job = Repeated(setup, seeds, plan.trace, partial(measure, plan))
     done = 0
@@ -120,9 +163,9 @@ def _others(plan: Plan, runner: Runner, seeds: Sequence[int], engine: Engine) ->
         done += 1
         counter.show(done, 0)
 
-    with telling(lambda: NOTHING), stoppable(lambda: counter.at), counter:
-        counter.begin(len(seeds), 0)
-        return repeat([job], tick, runner, engine=engine)[0]
+    known: Runs[Numbers] | None = Runs(so_far, [()], dict, dict) if so_far else None
+    counter.begin(len(seeds), 0)
+    return repeat([job], tick, runner, known, engine)[0]
 
 
 def _print(outcome: Outcome, warnings: Sequence[str], out: str | None, wall_s: float) -> None:

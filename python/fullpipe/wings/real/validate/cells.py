@@ -109,6 +109,12 @@ def only(cells: Sequence[Cell], patterns: Sequence[str]) -> tuple[Cell, ...]:
     )
 
 
+def fingerprint(cells: Sequence[Cell]) -> str:
+    """Returns a hash of cells in their order."""
+    text = " ".join(f"{cell.name} {cell.fingerprint}" for cell in cells)
+    return sha256(text.encode()).hexdigest()[:16]
+
+
 def _cell(reader: Reader, row: Table, where: str, duration: str, known: Table) -> Cell:
     reader.only(row, f"{where}.", _CELL)
     name = reader.text(row.get("name"), f"{where}.name")

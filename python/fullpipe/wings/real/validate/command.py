@@ -7,20 +7,22 @@ from contextlib import closing, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.text import Text
 
-from fullpipe._core import ScenarioError
+from fullpipe._core import ScenarioError, __version__
 from fullpipe.base import terminal
 from fullpipe.base.progress import counting
 from fullpipe.errors import printing, stoppable
 from fullpipe.results import disk, fresh_file
 from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER as SIMULATOR
+from fullpipe.study.checkpoint import Checkpoint, Runs, resumable
 from fullpipe.study.engine import HERE
-from fullpipe.study.execute import NOTHING, on_threads, one_cluster, refuse_engine, repeat, telling
+from fullpipe.study.execute import on_threads, one_cluster, refuse_engine, repeat
 from fullpipe.study.repeated import Repeated
+from fullpipe.study.spec import build
 from fullpipe.study.verdicts.judged import Verdict, records
 from fullpipe.wings.real.validate import cells as read_cells
 from fullpipe.wings.real.validate import recorded, show
@@ -66,7 +68,8 @@ def validate(
         record: Whether to run the kernel first and record its results.
         traces: New directory for a traced run of each cell on simulator and kernel, with a page that
             shows both.
-        out: New file for the whole table with intervals, as Markdown.
+        out: New file for the whole table with intervals, as Markdown. Finished runs are kept next to it until it is
+            complete.
         as_json: Whether to print only the list of :class:`fullpipe.study.verdicts.judged.Record`.
         engine: Where the runs execute.
 
@@ -92,7 +95,11 @@ def validate(
         seeds = _SEEDS if is_simulator(runner) else known.repeats
     both = show.sides(runner)
     pages: list[Path] = []
-    with nullcontext() if out is None else fresh_file(out, f"--out {out}") as page:
+    so_far = _so_far(out, chosen, seeds, runner) if out else None
+    with (
+        resumable(so_far, lambda: f"while {_doing(runner)}"),
+        fresh_file(out, f"--out {out}") if out else nullcontext() as page,
+    ):
         if record:
             record_anew(known, chosen, engine)
         if traces is not None:
@@ -100,7 +107,7 @@ def validate(
             pages = save_traces(
                 [cell for cell in chosen if cell.name not in refused], runner, traces
             )
-        outcomes = outcomes_of(known, chosen, seeds, runner, engine)
+        outcomes = outcomes_of(known, chosen, seeds, runner, engine, so_far)
         if page is not None:
             disk.write(page, "\n".join(_page(outcomes, both)))
     with printing():
@@ -144,6 +151,17 @@ def _page(outcomes: Sequence[CellOutcome], both: show.Sides) -> list[str]:
     ]
 
 
+def _so_far(out: Path, chosen: Sequence[Cell], seeds: int, runner: Runner) -> Checkpoint:
+    """Returns the finished runs next to a file."""
+    about = {
+        "fullpipe": f"{__version__}, {build()}",
+        "the set of cells": read_cells.fingerprint(chosen),
+        "--seeds": str(seeds),
+        "--on": runner.name,
+    }
+    return Checkpoint(out, about, f"--out {out}")
+
+
 def met(outcomes: Sequence[CellOutcome]) -> bool:
     """Returns whether enough of the cells that were run are met."""
     verdicts = [outcome.verdict for outcome in outcomes if outcome.verdict is not Verdict.SKIPPED]
@@ -162,16 +180,26 @@ def _reduced(run: Run) -> _RunNumbers:
     return _RunNumbers(recorded.numbers(run.metrics), run.metrics["warnings"], run.metrics["host"])
 
 
+def _doing(runner: Runner) -> str:
+    return "simulating" if is_simulator(runner) else f"running on {runner.name}"
+
+
+def _of_record(record: dict[str, Any]) -> _RunNumbers:
+    return _RunNumbers(**record)
+
+
 def outcomes_of(
     known: Cells,
     chosen: Sequence[Cell],
     seeds: int,
     runner: Runner = SIMULATOR,
     engine: Engine = HERE,
+    so_far: Checkpoint | None = None,
 ) -> list[CellOutcome]:
     """Runs cells on a runner, and compares the results with the kernel's.
 
-    In real time every cell is random. Cells that the runner does not support are skipped.
+    In real time every cell is random. Cells that the runner does not support are skipped. Runs that the checkpoint has
+    are not made again.
 
     Raises:
         PublishedError: When a cell was not recorded.
@@ -180,23 +208,19 @@ def outcomes_of(
     results = recorded.read()
     kernel = {cell.name: recorded.of(results, cell)["repeats"] for cell in chosen}
     refused = _refused(chosen, runner)
-    doing = "simulating" if is_simulator(runner) else f"running on {runner.name}"
     bar = counting()
-    running = bar.add_task(doing, total=None)
+    running = bar.add_task(_doing(runner), total=None)
 
     def runs(cell: Cell) -> int:
         return seeds if runner.real_time or cell.setup.scenario(1).is_random else 1
 
     run = [cell for cell in chosen if cell.name not in refused]
     jobs = [Repeated(cell.setup, range(1, runs(cell) + 1), "off", _reduced) for cell in run]
-    with (
-        telling(lambda: NOTHING),
-        stoppable(lambda: f"while {doing}"),
-        bar,
-        one_cluster(engine),
-    ):
+    keys = [(cell.name,) for cell in run]
+    there = Runs(so_far, keys, _RunNumbers._asdict, _of_record) if so_far else None
+    with bar, one_cluster(engine):
         bar.update(running, total=sum(len(job.seeds) for job in jobs))
-        done = repeat(jobs, lambda: bar.advance(running), runner, engine=engine)
+        done = repeat(jobs, lambda: bar.advance(running), runner, there, engine)
     ours = {cell.name: each for cell, each in zip(run, done, strict=True)}
 
     def outcome(cell: Cell) -> CellOutcome:

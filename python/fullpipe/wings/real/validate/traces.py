@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fullpipe._core import __version__
 from fullpipe.base.progress import counting
-from fullpipe.errors import stoppable
 from fullpipe.report import write_report
 from fullpipe.results import disk, fresh_directory, save_runs
+from fullpipe.results.sums import is_whole_directory
 from fullpipe.run import Run
 from fullpipe.runners import SIMULATOR, chosen
+from fullpipe.study.checkpoint import Checkpoint, resumable
+from fullpipe.study.spec import build
+from fullpipe.wings.real.validate.cells import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
 
 
 _BOTH = (SIMULATOR, "uml")
+_CELLS = "cells"
+"""The folder of finished cells."""
 
 
 def save_traces(cells: Sequence[Cell], runner: Runner, directory: Path) -> list[Path]:
@@ -36,17 +42,30 @@ def save_traces(cells: Sequence[Cell], runner: Runner, directory: Path) -> list[
     runners = [*chosen(_BOTH), *([runner] if runner.name not in _BOTH else [])]
     bar = counting()
     running = bar.add_task("tracing", total=len(cells) * len(runners))
+    called = f"--traces {directory}"
+    about = {
+        "fullpipe": f"{__version__}, {build()}",
+        "the set of cells": fingerprint(cells),
+        "--on": runner.name,
+    }
+    so_far = Checkpoint(directory, about, called)
     with (
-        stoppable(lambda: "while tracing"),
-        fresh_directory(directory, called=f"--traces {directory}") as aside,
+        resumable(so_far, lambda: "while tracing"),
+        fresh_directory(directory, called) as aside,
         bar,
     ):
         for cell in cells:
+            place = so_far.folder(_CELLS) / cell.name
+            if is_whole_directory(place):
+                bar.advance(running, len(runners))
+                continue
+            disk.remove_folder(place)
             scenario = cell.setup.scenario(1)
             done = []
             for each in runners:
                 done.append(Run(scenario, each.execute(scenario, cell.setup.trace, None)))
                 bar.advance(running)
-            disk.make_folder(aside / cell.name)
-            save_runs(done, aside / cell.name)
+            with fresh_directory(place) as folder:
+                save_runs(done, folder)
+        so_far.move(_CELLS, aside)
     return [write_report(directory / cell.name) for cell in cells]

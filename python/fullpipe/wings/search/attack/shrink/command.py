@@ -8,16 +8,20 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.algorithms.resolve import described
+from fullpipe import _core
+from fullpipe.algorithms.resolve import code, described
 from fullpipe.base import terminal
 from fullpipe.base.progress import Counter
 from fullpipe.base.toml import value_of
-from fullpipe.errors import fail, printing, stoppable
+from fullpipe.errors import fail, printing
 from fullpipe.results import disk, objects
+from fullpipe.results.sums import in_name
 from fullpipe.run import parse
 from fullpipe.scenario.origin import read
+from fullpipe.study.checkpoint import Checkpoint, resumable
 from fullpipe.study.engine import HERE
-from fullpipe.study.execute import NOTHING, one_cluster, telling
+from fullpipe.study.execute import one_cluster
+from fullpipe.study.spec import build
 from fullpipe.wings.search.attack.shrink.conditions import expanded, negated
 from fullpipe.wings.search.attack.shrink.edits import Subject, text_of
 from fullpipe.wings.search.attack.shrink.holds import Holds
@@ -43,7 +47,7 @@ class Asked:
         seeds: The number of seeds with which the conditions must hold.
         least_s: The seconds to measure at least; None for the usual ones.
         title: The first line of the result, a comment.
-        out: The file for the result; None for standard output.
+        out: The file for the result, with the finished runs next to it until it is complete; None for standard output.
         as_json: Print one JSON object: the scenario, its conditions, and the numbers of lines and runs.
         engine: Where the runs execute.
     """
@@ -71,23 +75,29 @@ def shrink(scenario: str, asked: Asked) -> None:
     folder = objects.local(scenario)
     place = folder / "scenario.toml" if folder.is_dir() else scenario
     text, file = read(place)
-    parse(text, file, set=dict(asked.settings))
+    resolved = parse(text, file, set=dict(asked.settings)).to_toml()
     tables = _set(tomllib.loads(text), asked.settings)
     own = tables.pop("expect", [])
     tables.pop("sweep", None)
     tables.pop("seed", None)
     counter = Counter(of="runs")
     attacked = tables["flow"][0]["cc"] if tables.get("flow") else ""
+    so_far = _so_far(asked.out, asked, text, resolved) if asked.out else None
     holds = Holds(
-        asked.seeds, attacked, asked.unlike, lambda runs: counter.show(runs, 0), asked.engine
+        asked.seeds,
+        attacked,
+        asked.unlike,
+        lambda runs: counter.show(runs, 0),
+        asked.engine,
+        so_far,
     )
-    with telling(lambda: NOTHING), one_cluster(asked.engine):
+    with resumable(so_far, lambda: counter.at), one_cluster(asked.engine):
         keep = tuple(asked.keep) or _missed(tables, own, holds, file)
         subject = Subject(tables, keep)
         classes = described([each.get("cc", "") for each in tables.get("flow", [])])
         keep = tuple(expanded(keep, tables, classes)) if not asked.keep else keep
         before = subject.lines
-        with stoppable(lambda: counter.at, NOTHING), counter:
+        with counter:
             counter.begin(0, 0, f"{before} lines")
             _refuse_failing(subject, holds, asked, file)
 
@@ -97,9 +107,9 @@ def shrink(scenario: str, asked: Asked) -> None:
             subject = reduce(
                 subject, lambda each: holds(each.tables, each.keep), told, asked.least_s
             )
-    made = written(subject, asked.title or _title(text), _about(subject, asked))
-    if asked.out:
-        disk.put(asked.out, made)
+        made = written(subject, asked.title or _title(text), _about(subject, asked))
+        if asked.out:
+            disk.put(asked.out, made)
     with printing():
         if asked.as_json:
             about = {"keep": list(subject.keep), "lines_before": before, "lines": subject.lines}
@@ -113,15 +123,32 @@ def shrink(scenario: str, asked: Asked) -> None:
         console.print(said + where, style="bold", markup=False, soft_wrap=True)
 
 
+def _so_far(out: Path, asked: Asked, text: str, resolved: str) -> Checkpoint:
+    """Returns the answers so far, next to the file of the result."""
+    names = [*_core.algorithm_names(resolved), *([asked.unlike] if asked.unlike else [])]
+    about = {
+        "fullpipe": f"{_core.__version__}, {build()}",
+        "the scenario": in_name(f"{text}\n{resolved}".encode()),
+        "the source of its algorithms": in_name(code(names, described(names))),
+        "--keep": " and ".join(asked.keep) or "its own",
+        "--unlike": asked.unlike or "none",
+        "--seeds": str(asked.seeds),
+        "--least": "the usual" if asked.least_s is None else f"{asked.least_s:g} s",
+    }
+    return Checkpoint(out, about, f"--out {out}")
+
+
 def _refuse_failing(subject: Subject, holds: Holds, asked: Asked, file: str) -> None:
     missed = holds.missed(subject.tables, subject.keep)
     if missed:
+        holds.discard()
         seeds = ", ".join(map(str, missed))
         fail(
             f"{file}: {' and '.join(subject.keep)} does not hold with seed {seeds} of 1 to {asked.seeds}\n"
             "  fix: write a weaker condition, one for a quantile, as 'median of goodput < 10%', or fewer --seeds"
         )
     if not holds(subject.tables, subject.keep):
+        holds.discard()
         fail(
             f"--unlike {asked.unlike}: the conditions hold with it, too\n"
             "  fix: write a stronger condition, or leave --unlike out"
@@ -134,6 +161,7 @@ def _missed(tables: dict[str, Any], own: object, holds: Holds, file: str) -> tup
     opposites = map(negated, conditions)
     found = next((each for each in opposites if not holds.missed(tables, [each])), None)
     if found is None:
+        holds.discard()
         problem = "no condition is missed with every seed" if conditions else "no conditions"
         fail(f"{file}: {problem}\n  fix: name one to keep, as --keep 'goodput < 10%'")
     return (found,)

@@ -11,6 +11,7 @@ from fullpipe.algorithms.resolve import described
 from fullpipe.base.frame import table
 from fullpipe.base.toml import document
 from fullpipe.errors import UserError
+from fullpipe.results.sums import in_name
 from fullpipe.study.checks.judge import judged
 from fullpipe.study.engine import HERE, ClusterError
 from fullpipe.study.execute import simulated
@@ -20,6 +21,7 @@ from fullpipe.wings.search.attack.shrink.conditions import expanded
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from fullpipe.study.checkpoint import Checkpoint
     from fullpipe.study.engine import Engine
 
 _SHARD_S = 60.0
@@ -32,7 +34,7 @@ class Holds:
     as those of `fullpipe check`: a condition that depends on a coincidence does not hold.
 
     Attributes:
-        runs: The number of runs so far.
+        runs: The number of runs so far, with those of an interrupted command.
     """
 
     def __init__(
@@ -42,16 +44,21 @@ class Holds:
         unlike: str | None = None,
         tick: Callable[[int], object] = lambda _runs: None,
         engine: Engine = HERE,
+        so_far: Checkpoint | None = None,
     ) -> None:
         self.runs = 0
         self._seeds, self._tick, self._engine = seeds, tick, engine
         self._attacked, self._unlike = attacked, unlike
+        self._so_far = so_far
 
     def __call__(self, tables: Mapping[str, Any], keep: Sequence[str]) -> bool:
         """Returns whether the conditions hold with every seed; a scenario that is refused holds none.
 
         With `unlike` for the attacked algorithm they must fail with every seed.
         """
+        return bool(self._once("holds", tables, keep, lambda: self._holds(tables, keep)))
+
+    def _holds(self, tables: Mapping[str, Any], keep: Sequence[str]) -> bool:
         try:
             if self._missed(tables, keep, stop=True):
                 return False
@@ -71,6 +78,11 @@ class Holds:
         except (_core.ScenarioError, UserError):
             return False
 
+    def discard(self) -> None:
+        """Deletes the answers that are kept: only another scenario or condition helps."""
+        if self._so_far:
+            self._so_far.discard()
+
     def missed(self, tables: Mapping[str, Any], keep: Sequence[str]) -> list[int]:
         """Returns the seeds with which a condition does not hold.
 
@@ -78,7 +90,26 @@ class Holds:
             UserError: When a condition does not fit the scenario.
             ScenarioError: When the scenario is refused.
         """
-        return self._missed(tables, keep, stop=False)
+        found: list[int] = self._once(
+            "missed", tables, keep, lambda: self._missed(tables, keep, stop=False)
+        )
+        return found
+
+    def _once(
+        self, what: str, tables: Mapping[str, Any], keep: Sequence[str], ask: Callable[[], object]
+    ) -> Any:  # noqa: ANN401  (the answer, as JSON)
+        """Returns the answer to a question, which is not asked again by the same command."""
+        if self._so_far is None:
+            return ask()
+        key = (what, in_name(f"{list(keep)}\n{document(tables)}".encode()))
+        if (there := self._so_far.get(key)) is None:
+            before = self.runs
+            there = {"answer": ask(), "runs": self.runs - before}
+            self._so_far.add(key, there)
+        else:
+            self.runs += there["runs"]
+            self._tick(self.runs)
+        return there["answer"]
 
     def _missed(self, tables: Mapping[str, Any], keep: Sequence[str], *, stop: bool) -> list[int]:
         classes = described([each.get("cc", "") for each in tables.get("flow", [])])

@@ -83,7 +83,11 @@ def command(
     ] = None,
     out: Annotated[
         Path | None,
-        Option(metavar="FILE", parser=named_file, help="File for the result (default: print it)."),
+        Option(
+            metavar="FILE",
+            parser=named_file,
+            help="File for the result (default: print it). An interrupted command resumes there.",
+        ),
     ] = None,
     engine: Annotated[Place, ENGINE] = Place.LOCAL,
     threads: Annotated[int | None, THREADS] = None,

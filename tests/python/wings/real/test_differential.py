@@ -316,9 +316,10 @@ def test_a_kernel_without_tracepoints_is_refused_before_anything_runs(
 
 @needs.UML
 def test_drawn_scenarios_run_on_both_and_each_miss_has_its_command(tmp_path: Path) -> None:
-    count = 5 if DEEP else 2
+    # A run takes about three seconds of both cores, however short it is: four of them, and 40 in depth.
+    count, seed, hours = (5, 7, 0.05) if DEEP else (2, 3, 0.02)
     outcome = command.outcome_of(
-        count, seed=7, hours=0.05, acks=0, seeds=count, out=tmp_path / "random"
+        count, seed=seed, hours=hours, acks=0, seeds=count, out=tmp_path / "random"
     )
     assert not outcome.failed
     assert len(outcome.compared) == count

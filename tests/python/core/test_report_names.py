@@ -176,23 +176,35 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path | str]:
-    """A page for each case, or the reason why it can't be made."""
-    found: dict[str, Path | str] = {}
-    for name, make in CASES.items():
-        try:
-            found[name] = make(tmp_path_factory.mktemp(name))
-        except pytest.skip.Exception as reason:
-            found[name] = str(reason)
-    return found
+class Pages:
+    """A page for each case, made when it is asked for first."""
+
+    def __init__(self, factory: pytest.TempPathFactory) -> None:
+        self._factory = factory
+        self._found: dict[str, Path | str] = {}
+
+    def __getitem__(self, name: str) -> Path | str:
+        """Returns the page, or the reason why it can't be made."""
+        if name not in self._found:
+            try:
+                self._found[name] = CASES[name](self._factory.mktemp(name))
+            except pytest.skip.Exception as reason:
+                self._found[name] = str(reason)
+        return self._found[name]
 
 
 @pytest.fixture(scope="module")
-def opened(pages: dict[str, Path | str]) -> dict[str, Any]:
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    """The pages of the cases."""
+    return Pages(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def opened(pages: Pages) -> dict[str, Any]:
     """Observations in a browser; see web/open.mjs."""
-    there = {name: page for name, page in pages.items() if isinstance(page, Path)}
-    command = ["node", str(WEB / "open.mjs"), browser(), *map(str, there.values())]
+    command = ["node", str(WEB / "open.mjs"), browser()]
+    there = {name: page for name in CASES if isinstance(page := pages[name], Path)}
+    command += map(str, there.values())
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return dict(zip(there, json.loads(done.stdout), strict=True))
@@ -200,7 +212,7 @@ def opened(pages: dict[str, Path | str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_page_shows_markup_as_text_and_stays_whole(
-    name: str, pages: dict[str, Path | str], opened: dict[str, Any]
+    name: str, pages: Pages, opened: dict[str, Any]
 ) -> None:
     if isinstance(reason := pages[name], str):
         pytest.skip(reason)
@@ -214,9 +226,7 @@ def test_a_page_shows_markup_as_text_and_stays_whole(
 
 
 @pytest.mark.parametrize("name", [each for each in CASES if each != "fleet"])
-def test_markdown_and_pictures_show_markup_as_text(
-    name: str, pages: dict[str, Path | str], tmp_path: Path
-) -> None:
+def test_markdown_and_pictures_show_markup_as_text(name: str, pages: Pages, tmp_path: Path) -> None:
     if isinstance(page := pages[name], str):
         pytest.skip(page)
     kept = page.parent

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 WITHIN_S = 5.0
 """For a busy machine; `docs/evidence/faults.md` has the measured times."""
 AT_ONCE_S = 20.0
-WAITING_S = 8.0
-"""Time after which a command that mostly waits is past its start-up."""
 BEGUN_S = 1.5
 """Processor time after which a command is past its start-up."""
+ASLEEP_S = 2.0
+"""Time for which the main thread of a command sleeps only after the start-up: that computes, or waits for a disk."""
 AT_ITS_END_S = 0.5
 SLOW = """\
 import time
@@ -157,20 +157,24 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def _cpu_s(process: int) -> float:
+def _state(process: int) -> tuple[str, float]:
+    """Returns the letter of the state of the main thread, and the processor time in s."""
     words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, words[11:13])) / os.sysconf("SC_CLK_TCK")
+    return words[0], sum(map(int, words[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def _begun(process: subprocess.Popen[str]) -> bool:
     """Waits until a command is at work; returns False if it has ended."""
-    deadline = time.monotonic() + WAITING_S
+    awake = time.monotonic()
     while process.poll() is None:
         try:
-            if _cpu_s(process.pid) >= BEGUN_S or time.monotonic() > deadline:
-                return True
+            state, cpu_s = _state(process.pid)
         except FileNotFoundError:
             break
+        if state != "S":
+            awake = time.monotonic()
+        if cpu_s >= BEGUN_S or time.monotonic() > awake + ASLEEP_S:
+            return True
         time.sleep(0.02)
     return False
 

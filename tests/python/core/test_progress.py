@@ -47,11 +47,11 @@ def _told(directory: Path, *words: str, period: str = SOON) -> tuple[int, list[s
             r"1/1 fairness, after \d+ of 81 runs, 0:\d\d so far",
         ),
         (
-            ("score", "cubic", "--budget=3s", "--json"),
+            ("score", "cubic", "--budget=2s", "--json"),
             r".*, after \d+ of \d+ runs, 0:\d\d so far",
         ),
         (
-            ("attack", "search", "cubic", "--budget=2s", "--json"),
+            ("attack", "search", "cubic", "--budget=1s", "--json"),
             r".+, after \d+ of \d+ s of CPU time, 0:\d\d so far",
         ),
         (

@@ -135,13 +135,13 @@ def repository(tmp_path: Path) -> Path:
 class Job:
     """Runs the `run:` lines of the action as a runner of GitHub does, with a stub of its program `gh`."""
 
-    def __init__(self, repository: Path, base: str = "HEAD") -> None:
+    def __init__(self, repository: Path, base: str = "HEAD", repeat: str = "3") -> None:
         self.place, self.temp = repository, repository.parent / "temp"
         self.temp.mkdir()
         (self.temp / "gh").write_text(f'#!/bin/sh\necho "$@" > {self.temp}/commented\n')
         (self.temp / "gh").chmod(0o755)
         self.context = {name: each.get("default", "") for name, each in ACTION["inputs"].items()}
-        self.context |= {"repeat": "8", "base": base, "token": "secret"}
+        self.context |= {"repeat": repeat, "base": base, "token": "secret"}
         self.outputs: dict[str, str] = {}
         self.codes: dict[str, int] = {}
 
@@ -197,7 +197,7 @@ def test_the_action_passes_without_a_change_and_comments(repository: Path) -> No
 def test_the_action_fails_on_a_worse_algorithm_and_shows_the_change(repository: Path) -> None:
     own = repository / "aimd.py"
     own.write_text(own.read_text().replace("KEPT = 0.7", "KEPT = 0.2"))
-    job = Job(repository).run()
+    job = Job(repository, repeat="5").run()
     assert (job.codes["base"], job.codes["comment"], job.codes["result"]) == (0, 0, 1)
     table = (job.temp / "fullpipe.md").read_text(encoding="utf-8")
     row = r"own\.toml \| own \| goodput \|.*\| −[\d.]+ % \[−[\d.]+, −[\d.]+\] \| 🔴 worse \|"

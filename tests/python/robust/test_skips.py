@@ -11,6 +11,8 @@ import pytest
 
 from conftest import ALLOWED
 
+# Hypothesis takes most of the start.
+PYTEST = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:hypothesispytest"]
 SKIPS = f"""
 import pytest
 
@@ -53,7 +55,7 @@ def test_the_rest_is_what_did_not_pass(tmp_path: Path) -> None:
         "FULLPIPE_NO_SKIP": "",
         "PYTEST_ADDOPTS": "",
     }
-    command = [sys.executable, "-m", "pytest", "-p", "conftest", "--rootdir", str(tmp_path)]
+    command = [*PYTEST, "--rootdir", str(tmp_path)]
 
     def run(*more: str, workers: int = 0) -> str:
         words = [*command, f"-n{workers}", "-c", os.devnull, "-v", str(file), *more]
@@ -91,17 +93,7 @@ def test_a_skip_that_is_not_listed_fails(tmp_path: Path, strict: str, said: str)
         "FULLPIPE_NO_SKIP": strict,
         "PYTEST_ADDOPTS": "",
     }
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "conftest",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        str(tmp_path),
-    ]
+    command = [*PYTEST, "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
     one = [*command, "-n", "0", "-c", os.devnull, str(tmp_path / "test_it.py")]
     done = subprocess.run(
         one, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False

@@ -52,6 +52,7 @@ def test_each_second_has_a_line_per_flow(command: list[str]) -> None:
 
 
 def test_without_a_terminal_and_with_json_there_are_none(command: list[str]) -> None:
+    command += ["--set", "duration=2s"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert not any(_LINE.match(line) for line in (done.stdout + done.stderr).splitlines())
     assert not any(_LINE.match(line) for line in on_a_terminal(90, *command, "--json"))

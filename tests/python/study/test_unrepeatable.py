@@ -72,7 +72,7 @@ title = "Rates"
 holdout = 0
 [[part]]
 name = "alone"
-cells = 24
+cells = 8
 scenario = """
 duration = "500ms"
 measure_from = "0s"
@@ -208,7 +208,7 @@ def test_a_cell_of_a_score_begins_in_a_fresh_process(
     write(tmp_path, LIVES_ON[kind])
     one, two = scored(fullpipe, 1), scored(fullpipe, 2)
     assert one["failed"] is None
-    assert one["cells"] == 24
+    assert one["cells"] == 8
     assert one["score"] == two["score"]
 
 

@@ -40,7 +40,7 @@ def test_a_blind_search_of_seconds_finds_a_planted_fault(
     for name in ("planted.py", "bad_controllers.py"):
         shutil.copy(Path(__file__).parents[2].joinpath(name), tmp_path)
     attack = ("attack", "planted:OldMinimum", "--than", "planted:Plain", "--goal", "utilization")
-    done = fullpipe(*attack, "--budget", "8s", "--worst", "1", "--json")
+    done = fullpipe(*attack, "--budget", "4s", "--worst", "1", "--json")
     assert done.returncode == 0, done.stderr
     [worst] = json.loads(done.stdout)
     assert worst["value"] < 0.2

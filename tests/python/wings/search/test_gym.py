@@ -316,7 +316,7 @@ def test_a_policy_that_is_trained_for_seconds_is_better_than_before(tmp_path: Pa
         "error",
         f"{examples}/train.py",
         "--updates",
-        "30",
+        "15",
         "--out",
         "p.json",
     ]
@@ -324,10 +324,10 @@ def test_a_policy_that_is_trained_for_seconds_is_better_than_before(tmp_path: Pa
     assert done.returncode == 0, done.stderr
     first, last = map(float, re.findall(r"reward (\S+) -> (\S+)", done.stdout)[0])
     assert last > first + 0.5
-    evaluate = [sys.executable, f"{examples}/evaluate.py", "p.json", "--paths", "10"]
+    evaluate = [sys.executable, f"{examples}/evaluate.py", "p.json", "--paths", "5"]
     done = subprocess.run(evaluate, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"on \d+ of 10 paths \(\d+% \[\d+%–\d+%\]\)", done.stdout)
+    assert re.search(r"on \d+ of 5 paths \(\d+% \[\d+%–\d+%\]\)", done.stdout)
 
 
 @pytest.mark.skipif(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 JUDGED = sorted({name for each in CONDITIONS for name in each.sections})
 DRAWS = 6
-JUDGED_DRAWS, QLOG_EACH = depth.of("FULLPIPE_JUDGED", 16, 400), 8
+JUDGED_DRAWS, QLOG_EACH = depth.of("FULLPIPE_JUDGED", 10, 400), 8
 
 # A path on which the variants below differ: a queue of three BDP, or for CUBIC losses.
 DEEP: dict[str, Any] = {"rate": "40mbit", "rtt": "60ms", "buffer": "3bdp"}

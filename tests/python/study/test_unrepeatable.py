@@ -110,8 +110,16 @@ DOORS = {
     ),
     "check": ("check", "checked.toml", "--repeat", "3"),
     "attack": (
-        *("attack", "search", "unrepeatable_mine:Mine", "--goal", "utilization", "--budget", "1s"),
-        *("--random", "--out", "attacked"),
+        *(
+            "attack",
+            "search",
+            "unrepeatable_mine:Mine",
+            "--goal",
+            "utilization",
+            "--budget",
+            "500ms",
+        ),
+        *("--random", "--worst", "1", "--out", "attacked"),
     ),
     "evaluate": (
         *("evaluate", "unrepeatable_mine:Mine", "--criterion", "full-backoff", "--quick"),

@@ -291,7 +291,7 @@ def test_the_command_resumes_after_a_kill(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SMALL)
     command = [
         *(sys.executable, "-m", "fullpipe", "attack", "cubic", "--space", "small.toml"),
-        *("--budget", "2s", "--out", "found", "--json"),
+        *("--budget", "2s", "--worst", "1", "--out", "found", "--json"),
     ]
     process = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

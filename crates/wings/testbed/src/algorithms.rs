@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fullpipe_cc::{ParamValue, Registry};
+use fullpipe_cc::{LINUX as LINUX_PROFILE, ParamValue, Registry};
 use fullpipe_scenario::Flow;
 
 /// An algorithm that both the kernel and fullpipe have.
@@ -12,8 +12,8 @@ pub struct KernelEquivalent {
     pub ours: &'static str,
     /// Name in the kernel, TCP_CONGESTION.
     pub kernel: &'static str,
-    /// Settings with which fullpipe's algorithm behaves like the kernel's, which has no other
-    /// parameters.
+    /// Further settings with which fullpipe's algorithm behaves like the kernel's, besides the
+    /// profile of Linux.
     as_linux: &'static [(&'static str, Setting)],
     /// Whether the kernel's algorithm paces regardless of the socket's settings.
     pub paces: bool,
@@ -34,7 +34,6 @@ const KERNEL_EQUIVALENTS: [KernelEquivalent; 4] = [
         kernel: "reno",
         // The kernel counts every acknowledged byte in slow start.
         as_linux: &[
-            ("profile", Setting::Word("linux")),
             ("abc_limit", Setting::AtLeast(64.0)),
             ("slow_start", Setting::Word("classic")),
         ],
@@ -44,10 +43,7 @@ const KERNEL_EQUIVALENTS: [KernelEquivalent; 4] = [
     KernelEquivalent {
         ours: "cubic",
         kernel: "cubic",
-        as_linux: &[
-            ("profile", Setting::Word("linux")),
-            ("slow_start", Setting::Word("hystart")),
-        ],
+        as_linux: &[("slow_start", Setting::Word("hystart"))],
         paces: false,
         both_ends: false,
     },
@@ -97,8 +93,10 @@ const WITH_BPF: [&str; 6] = ["bbr2", "bbr3", "copa", "ledbat++", "newreno", "pra
 /// Algorithms whose BPF version sets a pacing rate.
 const BPF_PACES: [&str; 4] = ["bbr2", "bbr3", "copa", "prague"];
 
-/// Profile of parameters that the BPF versions follow.
-const BPF_PROFILE: (&str, &str) = ("profile", "linux");
+/// Returns whether a parameter asks for the profile of Linux, which BPF versions follow, too.
+fn is_profile(name: &str, value: &ParamValue) -> bool {
+    name == "profile" && *value == ParamValue::Word(LINUX_PROFILE.to_owned())
+}
 
 /// Returns whether an algorithm has a BPF version.
 pub(crate) fn has_bpf(cc: &str) -> bool {
@@ -145,10 +143,10 @@ pub(crate) fn paces(cc: &str) -> bool {
 
 /// Returns the parameters of a flow that its BPF version gets: those without their default value.
 pub(crate) fn bpf_parameters(flow: &Flow) -> BTreeMap<&str, &ParamValue> {
-    let given = flow.params.iter().filter(|(name, value)| {
-        let profile = *value == &ParamValue::Word(BPF_PROFILE.1.to_owned());
-        !(is_usual(flow, name, value) || (*name == BPF_PROFILE.0 && profile))
-    });
+    let given = flow
+        .params
+        .iter()
+        .filter(|(name, value)| !(is_usual(flow, name, value) || is_profile(name, value)));
     given.map(|(name, value)| (name.as_str(), value)).collect()
 }
 
@@ -201,10 +199,9 @@ pub(crate) fn refused_parameter(flow: &Flow) -> Option<(&str, &ParamValue)> {
                 }
         })
     };
-    let given = flow
-        .params
-        .iter()
-        .find(|(name, value)| !granted(name, value) && !is_usual(flow, name, value));
+    let given = flow.params.iter().find(|(name, value)| {
+        !(granted(name, value) || is_profile(name, value) || is_usual(flow, name, value))
+    });
     given.map(|(name, value)| (name.as_str(), value))
 }
 

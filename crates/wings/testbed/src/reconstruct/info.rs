@@ -106,7 +106,11 @@ pub(crate) fn read_cc(kernel: &str, bytes: &[u8], values: &mut Vec<f64>) {
         }
         // In units of 1/1024 (DCTCP_MAX_ALPHA).
         "dctcp" => values.push(word(4) / 1024.0),
-        "vegas" => values.extend([word(8) / 1e6, word(12) / 1e6]),
+        // tcpv_rtt is baseRTT. At the end of a round trip there is no sample yet (0x7fffffff).
+        "vegas" => values.extend([word(8), word(12)].map(|us| match us {
+            us if us < f64::from(i32::MAX) => us / 1e6,
+            _ => f64::NAN,
+        })),
         _ => {}
     }
 }
@@ -124,7 +128,7 @@ pub(crate) fn fields(
             ("cwnd_gain", "", &[]),
         ],
         "dctcp" => &[("alpha", "", &[])],
-        "vegas" => &[("rtt", "s", &[]), ("min_rtt", "s", &[])],
+        "vegas" => &[("base_rtt", "s", &[]), ("rtt", "s", &[])],
         _ => &[],
     }
 }
@@ -149,14 +153,16 @@ fn bbr_state(bw: f64, [pacing, cwnd]: [f64; 2]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithms::{LINUX, kernel_equivalent};
 
     /// Each field that a kernel's algorithm fills is one that fullpipe's algorithm declares.
     #[test]
     fn fields_have_the_names_that_our_algorithms_declare() {
-        for (kernel, ours) in [("bbr", "bbr1"), ("dctcp", "dctcp")] {
-            let descriptor = fullpipe_cc::Registry::default()
-                .get(ours)
-                .expect("it is built in");
+        for kernel in LINUX {
+            let ours = kernel_equivalent(kernel).map_or(kernel, |known| known.ours);
+            let Some(descriptor) = fullpipe_cc::Registry::default().get(ours) else {
+                continue;
+            };
             for (name, unit, labels) in fields(kernel) {
                 let known = descriptor.fields.iter().find(|field| field.name == *name);
                 let known = known.unwrap_or_else(|| panic!("{ours} has no {name}"));

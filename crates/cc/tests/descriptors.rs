@@ -293,7 +293,7 @@ fn tables<Build>(descriptor: &Descriptor<Build>) -> [String; 2] {
 }
 
 #[test]
-fn every_algorithm_has_its_page_with_its_tables() {
+fn every_algorithm_has_its_page_with_its_tables_and_a_row_in_the_index() {
     for descriptor in Registry::default().iter() {
         // A preset has no page of its own.
         if let Some(of) = descriptor.preset_of {
@@ -308,15 +308,43 @@ fn every_algorithm_has_its_page_with_its_tables() {
         check_page(descriptor);
     }
     Registry::default().receivers().for_each(check_page);
+    check_index();
+}
+
+/// The path of a page of the models.
+fn page_of(name: &str) -> String {
+    let root = env!("CARGO_MANIFEST_DIR");
+    format!("{root}/../../docs/reference/models/{name}.md")
+}
+
+fn text_of(page: &str) -> String {
+    std::fs::read_to_string(page).unwrap_or_else(|error| panic!("{page}: {error}"))
+}
+
+fn check_index() {
+    let registry = Registry::default();
+    let senders = registry.iter().filter(|known| known.preset_of.is_none());
+    let mut rows: Vec<String> = senders.map(row).collect();
+    rows.extend(registry.receivers().map(row));
+    rows.sort_by_key(|row| row.to_lowercase());
+    let header = "| Algorithm | Purpose | Specification |\n|---|---|---|\n";
+    check_table(&page_of("index"), &(header.to_owned() + &rows.concat()));
+}
+
+/// The row of an algorithm: its page by its title, purpose and specifications.
+fn row<Build>(descriptor: &Descriptor<Build>) -> String {
+    let (name, purpose) = (descriptor.name, descriptor.purpose);
+    let text = text_of(&page_of(name));
+    let title = text.lines().next().and_then(|line| line.strip_prefix("# "));
+    let title = title.unwrap_or_else(|| panic!("{name}: the page has no title"));
+    let documents = descriptor.specifications.iter().map(|known| known.name);
+    let documents = documents.collect::<Vec<_>>().join("; ");
+    format!("| [{title}]({name}.md) | {purpose} | {documents} |\n")
 }
 
 fn check_page<Build>(descriptor: &Descriptor<Build>) {
-    let page = format!(
-        "{}/../../docs/reference/models/{}.md",
-        env!("CARGO_MANIFEST_DIR"),
-        descriptor.name
-    );
-    let text = std::fs::read_to_string(&page).unwrap_or_else(|error| panic!("{page}: {error}"));
+    let page = page_of(descriptor.name);
+    let text = text_of(&page);
     let sections = [
         "Description",
         "Specification",

@@ -2,53 +2,11 @@
 
 use fullpipe_units::Bytes;
 
-use crate::algo::{
-    Bbr, Bbr1, C4, Copa, Cubic, Dctcp, Ledbat, LedbatPp, Lia, NewReno, Prague, Scream, Swift,
-    Vivace, bbr, c4, copa, cubic, dctcp, ledbat, ledbatpp, lia, newreno, prague, rledbat, scream,
-    swift, vivace,
-};
+use crate::algo::*;
 use crate::{
     Ack, Context, Controller, Decision, Descriptor, Frame, Lost, PathChange, ReceiverDescriptor,
     Recovery, Snapshot, steered::Steered,
 };
-
-/// Any controller as one type: built-in ones are stored inline, so that the per-packet path has no
-/// dynamic dispatch; a user's controller is boxed.
-#[derive(Debug)]
-pub enum AnyController {
-    /// [`crate::algo::newreno`].
-    NewReno(NewReno),
-    /// [`crate::algo::c4`].
-    C4(C4),
-    /// [`crate::algo::copa`].
-    Copa(Copa),
-    /// [`crate::algo::cubic`].
-    Cubic(Cubic),
-    /// [`crate::algo::bbr`], v1; boxed, since it would make the state of every flow longer.
-    Bbr1(Box<Bbr1>),
-    /// [`crate::algo::bbr`], v2 and v3; boxed, likewise.
-    Bbr(Box<Bbr>),
-    /// [`crate::algo::ledbat`].
-    Ledbat(Ledbat),
-    /// [`crate::algo::ledbatpp`].
-    LedbatPp(LedbatPp),
-    /// [`crate::algo::lia`].
-    Lia(Lia),
-    /// [`crate::algo::dctcp`].
-    Dctcp(Dctcp),
-    /// [`crate::algo::prague`].
-    Prague(Prague),
-    /// [`crate::algo::scream`], boxed: only media flows have it.
-    Scream(Box<Scream>),
-    /// [`crate::algo::swift`].
-    Swift(Swift),
-    /// [`crate::algo::vivace`].
-    Vivace(Vivace),
-    /// [`crate::steered`], for programs that learn.
-    Steered(Box<Steered>),
-    /// A user's controller.
-    User(Box<dyn Controller>),
-}
 
 /// A built-in algorithm in charts and lists.
 #[derive(Clone, Copy, Debug)]
@@ -93,53 +51,65 @@ pub fn shown(name: &str) -> Option<Shown> {
     found.map(|(_, shown)| *shown)
 }
 
-/// The built-in algorithms of the sender.
-static BUILT_IN: &[(&Descriptor, Shown)] = &[
-    (&bbr::BBR1, Shown::new(5).unbound()),
-    (&bbr::BBR2, Shown::new(6).unbound()),
-    (&bbr::BBR3, Shown::new(1).unbound()),
-    (&bbr::PICOQUIC_2024_09, Shown::new(1).unbound()),
-    (&bbr::PICOQUIC_2024_10, Shown::new(1).unbound()),
-    (&c4::DESCRIPTOR, Shown::new(2).unbound()),
-    (&copa::DESCRIPTOR, Shown::new(4).unbound()),
-    (&cubic::DESCRIPTOR, Shown::new(0)),
-    (&dctcp::DESCRIPTOR, Shown::new(3)),
-    (&ledbat::DESCRIPTOR, Shown::new(4).background()),
-    (&ledbatpp::DESCRIPTOR, Shown::new(4).background()),
-    (&lia::DESCRIPTOR, Shown::new(2)),
-    (&newreno::DESCRIPTOR, Shown::new(2)),
-    (&prague::DESCRIPTOR, Shown::new(3)),
-    (&scream::DESCRIPTOR, Shown::new(3).unbound()),
-    (&swift::DESCRIPTOR, Shown::new(4).unbound()),
-    (&vivace::DESCRIPTOR, Shown::new(2).unbound()),
-];
+/// Declares the built-in algorithms of the sender, a row each: the variant of `AnyController` with
+/// its type, and its descriptors with what charts and lists show of them. `$` stands for itself in
+/// the macro that this one declares.
+macro_rules! built_in {
+    ($d:tt $($variant:ident($type:ty): $($descriptor:expr => $shown:expr),+;)*) => {
+        /// Any controller as one type: built-in ones are stored inline, so that the per-packet path
+        /// has no dynamic dispatch; a user's controller is boxed.
+        #[derive(Debug)]
+        pub enum AnyController {
+            $(
+                #[doc = concat!("`", stringify!($type), "` of [`crate::algo`].")]
+                $variant($type),
+            )*
+            /// [`crate::steered`], for programs that learn.
+            Steered(Box<Steered>),
+            /// A user's controller.
+            User(Box<dyn Controller>),
+        }
+
+        /// The built-in algorithms of the sender.
+        static BUILT_IN: &[(&Descriptor, Shown)] = &[$($((&$descriptor, $shown)),+),*];
+
+        macro_rules! forward {
+            ($d self:ident, $d c:ident => $d call:expr) => {
+                match $d self {
+                    $(AnyController::$variant($d c) => $d call,)*
+                    AnyController::Steered($d c) => $d call,
+                    AnyController::User($d c) => $d call,
+                }
+            };
+        }
+    };
+}
+
+// Boxed are those that would make the state of every flow longer.
+built_in! { $
+    Bbr1(Box<bbr::Bbr1>): bbr::BBR1 => Shown::new(5).unbound();
+    Bbr(Box<bbr::Bbr>):
+        bbr::BBR2 => Shown::new(6).unbound(),
+        bbr::BBR3 => Shown::new(1).unbound(),
+        bbr::PICOQUIC_2024_09 => Shown::new(1).unbound(),
+        bbr::PICOQUIC_2024_10 => Shown::new(1).unbound();
+    C4(c4::C4): c4::DESCRIPTOR => Shown::new(2).unbound();
+    Copa(copa::Copa): copa::DESCRIPTOR => Shown::new(4).unbound();
+    Cubic(cubic::Cubic): cubic::DESCRIPTOR => Shown::new(0);
+    Dctcp(dctcp::Dctcp): dctcp::DESCRIPTOR => Shown::new(3);
+    Ledbat(ledbat::Ledbat): ledbat::DESCRIPTOR => Shown::new(4).background();
+    LedbatPp(ledbatpp::LedbatPp): ledbatpp::DESCRIPTOR => Shown::new(4).background();
+    Lia(lia::Lia): lia::DESCRIPTOR => Shown::new(2);
+    NewReno(newreno::NewReno): newreno::DESCRIPTOR => Shown::new(2);
+    Prague(prague::Prague): prague::DESCRIPTOR => Shown::new(3);
+    Scream(Box<scream::Scream>): scream::DESCRIPTOR => Shown::new(3).unbound();
+    Swift(swift::Swift): swift::DESCRIPTOR => Shown::new(4).unbound();
+    Vivace(vivace::Vivace): vivace::DESCRIPTOR => Shown::new(2).unbound();
+}
 
 /// The built-in algorithms of the receiver.
 static RECEIVERS: &[(&ReceiverDescriptor, Shown)] =
     &[(&rledbat::DESCRIPTOR, Shown::new(4).background())];
-
-macro_rules! forward {
-    ($self:ident, $c:ident => $call:expr) => {
-        match $self {
-            AnyController::NewReno($c) => $call,
-            AnyController::C4($c) => $call,
-            AnyController::Copa($c) => $call,
-            AnyController::Cubic($c) => $call,
-            AnyController::Bbr1($c) => $call,
-            AnyController::Bbr($c) => $call,
-            AnyController::Dctcp($c) => $call,
-            AnyController::Ledbat($c) => $call,
-            AnyController::LedbatPp($c) => $call,
-            AnyController::Lia($c) => $call,
-            AnyController::Prague($c) => $call,
-            AnyController::Scream($c) => $call,
-            AnyController::Swift($c) => $call,
-            AnyController::Vivace($c) => $call,
-            AnyController::Steered($c) => $call,
-            AnyController::User($c) => $call,
-        }
-    };
-}
 
 impl Controller for AnyController {
     #[inline]
@@ -149,17 +119,9 @@ impl Controller for AnyController {
     fn hears_sent(&self) -> bool {
         forward!(self, c => c.hears_sent())
     }
-    #[inline(always)] // for each packet; others want each one
+    #[inline(always)] // for each packet
     fn wants_sent(&self, from_idle: bool) -> bool {
-        match self {
-            AnyController::NewReno(c) => c.wants_sent(from_idle),
-            AnyController::Cubic(c) => c.wants_sent(from_idle),
-            AnyController::Bbr1(c) => c.wants_sent(from_idle),
-            AnyController::Bbr(c) => c.wants_sent(from_idle),
-            AnyController::Steered(c) => c.wants_sent(from_idle),
-            AnyController::User(c) => c.wants_sent(from_idle),
-            _ => true,
-        }
+        forward!(self, c => c.wants_sent(from_idle))
     }
     #[inline]
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {

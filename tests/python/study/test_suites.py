@@ -85,6 +85,9 @@ def _table(of: Suite) -> str:
         ("pfifo", "call-in-the-mix", {"rate": ["5mbit"]}, Verdict.MISSED),
         ("fq_codel", "call-in-the-mix", {"rate": ["20mbit"]}, Verdict.MET),
         ("fq_codel", "marks", {"flows": ["5"]}, Verdict.MET),
+        # RFC 7141 §2.2: neither a drop by chance nor a turn in bytes favors small packets.
+        ("fq_codel", "packet-sizes", {"size": ["200B"], "flows": ["1"]}, Verdict.MET),
+        ("pie", "packet-sizes", {"size": ["200B"], "flows": ["5"]}, Verdict.MET),
     ],
 )
 def test_what_is_known_of_queues_comes_out(

@@ -1,4 +1,4 @@
-"""Writes the generated pages of docs/reference: commands, cli, scenario, python, gym and score.
+"""Writes the generated pages of docs/reference: commands, cli, scenario, python, gym, score; and the table of runners.
 
 `tests/python/docs/test_reference.py` compares the pages with what these functions return; FULLPIPE_BLESS=1 writes them.
 """
@@ -15,6 +15,7 @@ import click
 
 from fullpipe import _core, commands, runners
 from fullpipe.about import explanations
+from fullpipe.about.pages import PLACE
 from fullpipe.algorithms.resolve import kinds
 from fullpipe.commands.listing import Group
 from fullpipe.commands.shared import SHARED, sharing
@@ -187,6 +188,27 @@ def _holes() -> Iterator[str]:
             found.setdefault((command, reason), []).append(kind.name)
     for (command, reason), names in sorted(found.items()):
         yield f"| `{command}` | {', '.join(names)} | {_escaped(reason)} |"
+
+
+def runners_table() -> str:
+    """The table of the runners in docs/guide/runners.md."""
+    rows = ["| Runner | Description | Clock | Repetition |", "|---|---|---|---|"]
+    for each in runners.every():
+        name, page = f"`{each.name}`", _page_of(each.name)
+        name = f"[{name}]({page})" if page else name
+        name += " (default)" if each.name == runners.SIMULATOR else ""
+        clock, again = "its own", "identical, bit for bit"
+        if each.real_time:
+            clock, again = "the machine's", "varies with the machine"
+        rows.append(f"| {name} | {_escaped(each.about)} | {clock} | {again} |")
+    return "\n".join(rows) + "\n"
+
+
+def _page_of(runner: str) -> str:
+    """The file in docs/guide of a runner, or of the runner that its name begins with, as `uml` of `uml-emulator`."""
+    parts = runner.split("-")
+    files = (f"{'-'.join(parts[:count])}.md" for count in range(len(parts), 0, -1))
+    return next((file for file in files if (PLACE / "guide" / file).is_file()), "")
 
 
 def cli() -> str:

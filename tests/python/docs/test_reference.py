@@ -24,6 +24,20 @@ def test_the_page_follows(name: str) -> None:
     )
 
 
+def test_the_guide_lists_the_runners() -> None:
+    """FULLPIPE_BLESS=1 writes the table. Each runner but the simulator has a page, which tells its limits."""
+    page = ROOT / "docs/guide/runners.md"
+    begin, end = "<!-- runners -->\n", "<!-- end of runners -->"
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    table = reference.runners_table()
+    whole = f"{before}{begin}\n{table}\n{end}{rest.partition(end)[2]}"
+    if os.environ.get("FULLPIPE_BLESS"):
+        page.write_text(whole, encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == whole, "FULLPIPE_BLESS=1 writes it"
+    without = [row.split("`")[1] for row in table.splitlines()[2:] if "](" not in row]
+    assert without == ["sim"]
+
+
 def test_every_public_name_is_in_the_python_page() -> None:
     import fullpipe
 

@@ -104,6 +104,7 @@ built_in! { $
     Prague(prague::Prague): prague::DESCRIPTOR => Shown::new(3);
     Scream(Box<scream::Scream>): scream::DESCRIPTOR => Shown::new(3).unbound();
     Swift(swift::Swift): swift::DESCRIPTOR => Shown::new(4).unbound();
+    Vegas(vegas::Vegas): vegas::DESCRIPTOR => Shown::new(4);
     Vivace(vivace::Vivace): vivace::DESCRIPTOR => Shown::new(2).unbound();
 }
 

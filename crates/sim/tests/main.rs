@@ -39,5 +39,6 @@ mod topology;
 mod traced;
 mod transitions;
 mod users;
+mod vegas;
 mod vivace;
 mod workloads;

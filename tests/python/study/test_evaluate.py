@@ -393,7 +393,7 @@ def test_a_criterion_like_another_has_its_runs(small: Path) -> None:
         ('name = "later"', 'name = "use"', "two criteria have this name"),
         ('section = "2"', 'chapter = "2"', "unknown key"),
         ('at_least = "80%"', 'at_least = ["vivace"]', "is no baseline of the suite"),
-        ('title = "Two rules"', 'title = "T"\nbaselines = ["vegas"]', "is no algorithm"),
+        ('title = "Two rules"', 'title = "T"\nbaselines = ["veno"]', "is no algorithm"),
         ('title = "Two rules"', 'title = "T"\nsubject = "queue"', "baselines: is missing"),
         (
             'title = "Two rules"',

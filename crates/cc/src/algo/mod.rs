@@ -13,6 +13,7 @@ pub mod prague;
 pub mod rledbat;
 pub mod scream;
 pub mod swift;
+pub mod vegas;
 pub mod vivace;
 
 pub use bbr::{Bbr, Bbr1};
@@ -28,4 +29,5 @@ pub use prague::Prague;
 pub use rledbat::Rledbat;
 pub use scream::Scream;
 pub use swift::Swift;
+pub use vegas::Vegas;
 pub use vivace::Vivace;

@@ -19,3 +19,4 @@ mod rledbat;
 mod scream;
 mod slow_start;
 mod spared;
+mod vegas;

@@ -219,13 +219,13 @@ def test_a_failed_check_is_shrunk_to_the_opposite_of_its_condition(
 
 
 def test_with_unlike_the_other_algorithm_must_fail(tmp_path: Path, fullpipe: Fullpipe) -> None:
-    text = LONG.replace('cc = "cubic"\ndelayed_ack = 32\nack_delay = "163ms"\n', 'cc = "vegas"\n')
+    text = LONG.replace('cc = "cubic"\ndelayed_ack = 32\nack_delay = "163ms"\n', 'cc = "veno"\n')
     text = text.replace(
         'name = "burst"\ncc = "none"\napp_rate = "3.1mbit"\n', 'name = "other"\ncc = "cubic"\n'
     )
     text = text.replace('app_schedule = "37ms pause every 1.7s"\n', "")
     text = text.replace('queue = "codel"\n', "").replace("0.47bdp", "20bdp")
-    (tmp_path / "long.toml").write_text(text.replace("vegas", "ledbat"))
+    (tmp_path / "long.toml").write_text(text.replace("veno", "ledbat"))
     keep = ("--keep", "own.goodput < 20%", "--seeds", "3")
     done = fullpipe("attack", "shrink", "long.toml", *keep, "--unlike", "cubic")
     assert done.returncode == 0, done.stderr

@@ -68,6 +68,8 @@ fn what_says_what_linux_does_is_taken() {
     for flow in [
         "cc = \"cubic\"\nparams = { profile = \"linux\", slow_start = \"hystart\" }\npacing = \"on\"",
         "cc = \"cubic\"\nparams = { profile = \"linux\" }",
+        // Its name is the kernel's, and it has the profile.
+        "cc = \"vegas\"\nparams = { profile = \"linux\", alpha = 2 }",
         "cc = \"newreno\"\nparams = { abc_limit = 1000000 }\nreceive_window = \"32MiB\"",
         "cc = \"cubic\"\necn = \"ect0\"\necn_feedback = \"classic\"",
         "cc = \"cubic\"\nack_policy = \"linux\"\nsack_compression = \"5%\"",
@@ -104,6 +106,10 @@ fn what_a_kernel_has_not_got_is_refused_by_its_key() {
         (
             "cc = \"cubic\"\nparams = { beta = 0.5 }",
             "flow.0.params.beta = 0.5",
+        ),
+        (
+            "cc = \"vegas\"\nparams = { profile = \"linux\", alpha = 3 }",
+            "flow.0.params.alpha = 3",
         ),
         (
             "cc = \"cubic\"\nparams = { slow_start = \"classic\" }",

@@ -28,6 +28,7 @@ OPTIONS = {
     "queue": "fq_codel",
     "loss": "1%",
     "profile": "lte",
+    "stack": "linux",
     "duration": "7s",
 }
 

@@ -333,7 +333,7 @@ def test_sweeps_and_conditions_treat_programs_like_flows(folder: Path) -> None:
     file = scenario(folder, CUBIC, more, duration="1s")
     file.write_text(
         file.read_text().replace(
-            "duration", 'expect = ["flow.iperf3.goodput >= 1mbit"]\nduration', 1
+            "duration", 'expect = ["flow.iperf3.goodput >= 1kbit"]\nduration', 1
         )
     )
     done = fullpipe("check", file, "--on=kernel", "--repeat=1")

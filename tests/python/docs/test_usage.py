@@ -110,7 +110,8 @@ def test_the_options_of_a_path_mean_the_same_everywhere() -> None:
         "new",
     }
     for name, commands in having.items():
-        expected = everywhere - {"link"} if name == "duration" else everywhere
+        of_commands = name in ("stack", "duration")  # a COMMAND has its own
+        expected = everywhere - {"link"} if of_commands else everywhere
         # The path of a trace is stated; its duration is in the trace.
         assert commands - {"trace judge"} == expected, name
         beginning = of_path[name].help.partition(",")[0]

@@ -101,6 +101,7 @@ __all__ = [
     "trace_columns",
     "uml_topology",
     "watch_signals",
+    "with_params",
 ]
 
 __version__: str

@@ -227,7 +227,7 @@ def kind_of(text: str) -> Kind | None:
     """
     if "\n" in text:  # the text of a scenario
         return None
-    name, _ = _core.with_params(text)
+    name = bare(text)
     return next((kind for kind in kinds() if kind.holds(name)), None)
 
 
@@ -308,38 +308,27 @@ def short_name(name: str) -> str:
     ['cubic', 'Vegas', 'power', 'bbr3-draft']
     """
     kind = kind_of(name)
-    alone, params = _core.with_params(name)
+    alone = bare(name)
     short = kind.short(alone) if kind else _last(alone)
-    return "-".join([short, *(_part(each) for each in params.split(":") if each)])
+    return "-".join([short, *(_part(*each) for each in params_of(name).items())])
 
 
-def _part(param: str) -> str:
+def _part(key: str, value: str) -> str:
     """Returns a parameter in the name of a flow: a word alone, otherwise with its key."""
-    key, _, value = param.partition("=")
-    is_word = value[:1].isalpha() and value not in ("true", "false")
-    return value if is_word else f"{key}-{value}"
+    from fullpipe.base.toml import value_of  # late: the command's start needs no TOML
+
+    return value if isinstance(value_of(value), str) else f"{key}-{value}"
 
 
-def params_of(name: str) -> dict[str, object]:
-    """Returns the parameters behind the name of an algorithm.
+def params_of(name: str) -> dict[str, str]:
+    """Returns the parameters behind the name of an algorithm, as `--set` takes them.
 
     >>> params_of("cubic:beta=0.5:slow_start=classic")
-    {'beta': 0.5, 'slow_start': 'classic'}
+    {'beta': '0.5', 'slow_start': 'classic'}
     """
     _, params = _core.with_params(name)
-    return {
-        key: _value(value)
-        for key, _, value in (each.partition("=") for each in params.split(":") if each)
-    }
-
-
-def _value(text: str) -> object:
-    if text in ("true", "false"):
-        return text == "true"
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    parts = (each.partition("=") for each in params.split(":") if each)
+    return {key: value for key, _, value in parts}
 
 
 def bare(name: str) -> str:

@@ -156,7 +156,9 @@ def command(
             ):
                 if given:
                     fail(f"{option}: not for --suite {BBR_DRAFT}\n  fix: leave it out")
-            verdicts = _draft(resolve.name_of(algorithm), params, seed, out, as_json=as_json)
+            name = resolve.name_of(algorithm)
+            params = {**resolve.params_of(name), **params}
+            verdicts = _draft(resolve.bare(name), params, seed, out, as_json=as_json)
             missed, unevaluated = "missed" in verdicts, "skipped" in verdicts
         else:
             from fullpipe.study.evaluation.command import Asked, evaluate

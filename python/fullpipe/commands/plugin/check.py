@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
-from fullpipe.errors import printing, user_errors
+from fullpipe.errors import fail, printing, user_errors
 
 _IN_PYTHON = {
     "cx.rng": "cx.random()",
@@ -46,11 +46,16 @@ def command(
     """
     from fullpipe import _core
     from fullpipe.algorithms.plugins import load_plugin
-    from fullpipe.algorithms.resolve import described, resolve
+    from fullpipe.algorithms.resolve import bare, described, params_of, resolve
     from fullpipe.runners import refuse_kind
 
     with user_errors():
         refuse_kind(library, "plugin check")
+        if params_of(library):
+            fail(
+                f"{library}: the contract is checked with the default parameters\n"
+                f"  fix: write {bare(library)}"
+            )
         found = resolve(library)
         name = found.name if found else load_plugin(library)
         classes = described([name])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.algorithms.resolve import FILE, bare, kind_of, params_of, similar
+from fullpipe.base.toml import value_of
 from fullpipe.errors import UserError
 from fullpipe.runners import refuse_kind
 from fullpipe.scenario.origin import text_of
@@ -88,7 +89,8 @@ def candidate(
         ScenarioError: When the file of a policy has an error.
         OSError: When the file can't be read.
     """
-    given = {**params_of(word), **(params or {})}
+    behind = {key: value_of(text) for key, text in params_of(word).items()}
+    given = {**behind, **(params or {})}
     word = bare(word)
     kind = kind_of(word)
     if kind is None:

@@ -93,11 +93,20 @@ def command(
     """
     with user_errors():
         load_plugins(plugin)
-        params = dict(setting(text) for text in set_ or [])
+        from fullpipe.algorithms.resolve import bare, params_of
         from fullpipe.wings.traces.behavior.command import judge_trace
 
+        params = {**params_of(as_), **dict(setting(text) for text in set_ or [])}
+
         judged = judge_trace(
-            trace, as_, params, path=path, scenario=scenario, flow=flow, seeds=seeds, out=out
+            trace,
+            bare(as_),
+            params,
+            path=path,
+            scenario=scenario,
+            flow=flow,
+            seeds=seeds,
+            out=out,
         )
         for warning in judged.warnings:
             print(f"warning: {warning}", file=sys.stderr)

@@ -24,7 +24,7 @@ pub struct Subject<'a> {
 }
 
 /// A minimal scenario, to check whether the algorithm can run at all.
-const PROBE: &str = "duration = \"1s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n\
+const PROBE: &str = "stack = \"rfc\"\nduration = \"1s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n\
                      [[flow]]\ncc = \"newreno\"\n";
 
 impl<'a> Subject<'a> {
@@ -120,7 +120,7 @@ impl<'a> Subject<'a> {
             format!(" ({})", scene.name)
         };
         let mut text = format!(
-            "# {} {}{title}\n# draft-ietf-ccwg-bbr-06, Appendix A\nseed = {}\n{}\n{}\n[[flow]]\ncc = \"{}\"\n{params}{}",
+            "# {} {}{title}\n# draft-ietf-ccwg-bbr-06, Appendix A\nstack = \"rfc\"\nseed = {}\n{}\n{}\n[[flow]]\ncc = \"{}\"\n{params}{}",
             case.section,
             case.title,
             self.seed,

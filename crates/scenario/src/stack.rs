@@ -21,9 +21,9 @@ use crate::values::{Percent, text_of};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stack {
     /// The rules of specifications: no limits and no heuristics of an operating system.
-    #[default]
     Rfc,
     /// A current Linux whose devices have fq_codel: each algorithm paces as it asks.
+    #[default]
     Linux,
     /// A current Linux whose devices have fq, which paces every flow.
     LinuxFq,
@@ -76,37 +76,38 @@ macro_rules! stack_keys {
                 }
             }
 
-            /// Returns the first key that differs from the default of "rfc".
+            /// Returns the first key that a flow has set, with a value that is not "rfc"'s either.
             pub fn first_key(&self) -> Option<&'static str> {
-                let rfc = FlowStack::of(Stack::Rfc);
-                [$((stringify!($key), self.$key != rfc.$key)),*]
+                let [usual, rfc] = [self.usual, Stack::Rfc].map(FlowStack::of);
+                [$((stringify!($key), self.$key != usual.$key && self.$key != rfc.$key)),*]
                     .into_iter()
                     .find_map(|(key, differs)| differs.then_some(key))
             }
         }
 
         impl StackKeys {
-            /// Reads the keys of `table`; the others have the defaults of `stack`.
+            /// Reads the keys of `table`; the others have the defaults of `stack`. A flow with a number
+            /// for its ACKs has no ACKs by Linux's rules.
             pub(crate) fn read(
                 &self,
                 stack: Stack,
+                ack_number: bool,
                 table: Table,
                 source: &Source,
             ) -> Result<FlowStack, Error> {
                 let mut flow = FlowStack::of(stack);
+                if ack_number {
+                    flow.ack_policy = AckPolicy::Fixed;
+                }
                 $(if let Some(leaf) = &self.$key.0 {
                     flow.$key = leaf.get(source, &table.key(stringify!($key)))?.into();
                 })*
                 Ok(flow)
             }
 
-            /// Returns the keys that differ from the defaults of `stack`, as written.
-            pub(crate) fn altered(
-                &self,
-                flow: &FlowStack,
-                stack: Stack,
-            ) -> Vec<(&'static str, String)> {
-                let usual = FlowStack::of(stack);
+            /// Returns the keys that differ from the usual ones of `flow`, as written.
+            pub(crate) fn altered(&self, flow: &FlowStack) -> Vec<(&'static str, String)> {
+                let usual = FlowStack::of(flow.usual);
                 let keys = [$((
                     stringify!($key),
                     self.$key.show(),
@@ -162,7 +163,8 @@ stack_keys! {
     /// blocks then has the RTT of the data below them. Its timers are two milliseconds late.
     loss_detection: LossDetection => LossDetection = LossDetection::Rfc8985,
         linux LossDetection::Linux;
-    /// Rules by which the receiver sends ACKs. "fixed" follows delayed_ack, quick_acks and ack_delay.
+    /// Rules by which the receiver sends ACKs. "fixed" follows delayed_ack, quick_acks and ack_delay,
+    /// and is the default of a flow that sets one of them.
     /// "linux" follows Linux: one ACK for two segments, but one for each at the start, after a
     /// pause, after a duplicate or a mark, and while the advertised window grows; single ACKs wait
     /// 40 to 200 ms, and in a dialog they wait for the next request. A constant receive window then

@@ -6,11 +6,10 @@ use fullpipe_cc::{
     Ack, AnyController, Context, Controller, Decision, Descriptor, Lost, Recovery, Registry,
     Signals, Snapshot,
 };
-use fullpipe_scenario::Scenario;
 use fullpipe_trace::TraceLevel;
 use fullpipe_units::Bytes;
 
-use crate::users::{cubic, declared};
+use crate::users::{cubic, declared, of_specifications};
 
 /// CUBIC's window, around which every packet is followed from its sending to its acknowledgment.
 #[derive(Debug)]
@@ -85,8 +84,7 @@ fn each_acknowledged_packet_is_reported_once() {
                 "duration = \"20s\"\nseed = 7\n[path]\nrate = \"20mbit\"\nrtt = \"40ms\"\n{path}\n\
                  [[flow]]\nname = \"f\"\ncc = \"{cc}\"\n"
             );
-            let scenario = Scenario::parse(&text, "test.toml")
-                .unwrap_or_else(|error| panic!("{error}\n{text}"));
+            let scenario = of_specifications(&text);
             let run = fullpipe_sim::run(&scenario, &registry, TraceLevel::Off);
             run.unwrap_or_else(|error| panic!("{error}")).summary.flows[0].clone()
         };

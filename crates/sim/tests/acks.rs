@@ -1,13 +1,13 @@
 //! Effects of the receiver's rules for ACKs on whole runs.
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_trace::{Data, Run, TraceLevel};
+
+use crate::users::of_specifications;
 
 fn run(path: &str, flow: &str) -> Run {
     let text = format!("duration = \"10s\"\n[path]\n{path}\n[[flow]]\ncc = \"newreno\"\n{flow}\n");
-    let scenario =
-        Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let scenario = of_specifications(&text);
     fullpipe_sim::run(&scenario, &Registry::default(), TraceLevel::Acks)
         .unwrap_or_else(|error| panic!("{error}"))
 }

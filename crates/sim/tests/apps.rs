@@ -2,16 +2,16 @@
 //! which no byte may be lost.
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_trace::{Data, FlowSummary, Table};
 use fullpipe_trace::{Run, TraceLevel};
 use proptest::prelude::*;
 
+use crate::users::of_specifications;
+
 const PATH: &str = "[path]\nrate = \"10mbit\"\nrtt = \"40ms\"\nbuffer = \"4bdp\"\n";
 
 fn run(text: &str) -> Run {
-    let scenario =
-        Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let scenario = of_specifications(text);
     fullpipe_sim::run(&scenario, &Registry::default(), TraceLevel::Acks)
         .unwrap_or_else(|error| panic!("{error}"))
 }

@@ -1,11 +1,12 @@
 //! C4 in whole runs: the tests of draft-huitema-ccwg-c4-test, and consequences of the rules.
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_sim::run;
 use fullpipe_trace::{Run, Summary, TraceLevel};
 
 use super::transitions::{column, entered};
+
+use crate::users::of_specifications;
 
 /// Delays of the draft's Wi-Fi with an average of 1, 7 and 12 ms: Poisson arrivals of 1 ms with a
 /// mean of 1, less a uniform part of one of them, and for a fraction of (average - 1 ms) / 90 ms of
@@ -30,7 +31,7 @@ fn runs(head: &str, path: (f64, u32, &str), more: &str, trace: TraceLevel) -> Ru
     let text = format!(
         "{head}\n[path]\nrate = \"{rate}mbit\"\nrtt = \"{rtt}ms\"\nbuffer = \"{buffer}\"\n{more}"
     );
-    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = of_specifications(&text);
     run(&scenario, &Registry::default(), trace).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -4,16 +4,14 @@ use fullpipe_cc::{
     Ack, AnyController, Context, Controller, Decision, Descriptor, EcnCodepoint, Lost, Recovery,
     Registry, Signals, Snapshot,
 };
-use fullpipe_scenario::Scenario;
 use fullpipe_trace::{Data, Run, TraceLevel};
 use fullpipe_units::{Span, Time};
 
 use crate::transitions::entered;
-use crate::users::{cubic, declared};
+use crate::users::{cubic, declared, of_specifications};
 
 fn run(text: &str, registry: &Registry, level: TraceLevel) -> Run {
-    let scenario =
-        Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let scenario = of_specifications(text);
     fullpipe_sim::run(&scenario, registry, level).unwrap_or_else(|error| panic!("{error}"))
 }
 

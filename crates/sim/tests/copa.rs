@@ -2,11 +2,12 @@
 //! Balakrishnan, NSDI 2018).
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_sim::run;
 use fullpipe_trace::{Run, Summary, TraceLevel};
 
 use super::transitions::{column, entered};
+
+use crate::users::of_specifications;
 
 /// A run with a path of this rate in Mbit/s, RTT in ms, and buffer; measured in its second half.
 fn runs(seconds: u32, path: (u32, u32, &str), flows: &str, trace: TraceLevel) -> Run {
@@ -16,7 +17,7 @@ fn runs(seconds: u32, path: (u32, u32, &str), flows: &str, trace: TraceLevel) ->
          rtt = \"{rtt}ms\"\nbuffer = \"{buffer}\"\n{flows}",
         seconds / 2
     );
-    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = of_specifications(&text);
     run(&scenario, &Registry::default(), trace).unwrap_or_else(|error| panic!("{error}"))
 }
 

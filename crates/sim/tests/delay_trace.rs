@@ -1,9 +1,10 @@
 //! A path whose one-way delays follow traces.
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_trace::Data;
 use fullpipe_trace::{Run, TraceLevel};
+
+use crate::users::of_specifications;
 
 const PATH: &str = "rate = \"100mbit\"\nrtt = \"40ms\"\nbuffer = \"2bdp\"";
 const FORWARD: &str = "delay_trace = \"0s 20ms, 2s 50ms, 4s 10ms every 6s\"";
@@ -13,7 +14,7 @@ const SPARSE: &str = "cc = \"cubic\"\napp_rate = \"1mbit\"\ndelayed_ack = 1";
 
 fn run(path: &str, flow: &str) -> Run {
     let text = format!("duration = \"20s\"\n[path]\n{PATH}\n{path}\n[[flow]]\n{flow}\n");
-    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = of_specifications(&text);
     fullpipe_sim::run(&scenario, &Registry::default(), TraceLevel::Acks)
         .unwrap_or_else(|error| panic!("{error}"))
 }

@@ -147,7 +147,7 @@ fn with_randomness_of_any_kind_the_seed_matters() {
         ("path.change.0.suspend", "20ms every 200ms random"),
         ("path.change.0.reverse_jitter", "1ms"),
         ("flow.0.cc", "bbr1"),
-        ("flow.0.app", "on exp 1s off 100ms"),
+        ("flow.0.app", "on exp 1s off 500ms"),
         ("flow.0.app", "on 100kB off pareto 100ms shape 2"),
         ("flow.0.app", "request exp 100kB"),
         ("flow.0.app", "request 100kB think exp 1s"),
@@ -165,12 +165,12 @@ fn with_randomness_of_any_kind_the_seed_matters() {
         });
         assert!(
             fullpipe_setup::is_random(&seeds[0], &Registry::default()),
-            "{key}"
+            "{key} = {value}"
         );
         assert_ne!(
             hash(&run(&seeds[0], false)),
             hash(&run(&seeds[1], false)),
-            "{key}"
+            "{key} = {value}"
         );
     }
 }

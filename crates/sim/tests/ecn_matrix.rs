@@ -6,6 +6,8 @@ use fullpipe_scenario::Scenario;
 use fullpipe_setup::choose;
 use fullpipe_trace::TraceLevel;
 
+use crate::users::of_specifications;
+
 const SETTINGS: [&str; 4] = ["off", "auto", "ect0", "ect1"];
 const FEEDBACK: [&str; 3] = ["accurate", "classic", "dctcp"];
 
@@ -37,7 +39,7 @@ fn scenario(cc: &str, params: &str, ecn: &str, feedback: &str) -> Scenario {
          buffer = \"2000packets\"\nqueue = {{ kind = \"step_ecn\", threshold = \"2packets\" }}\n\
          [[flow]]\ncc = \"{cc}\"\nparams = {{ {params} }}\necn = \"{ecn}\"\necn_feedback = \"{feedback}\"\n"
     );
-    Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"))
+    of_specifications(&text)
 }
 
 /// Every algorithm, and parameters that change its response.

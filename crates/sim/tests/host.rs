@@ -5,12 +5,11 @@ use fullpipe_cc::{
     Ack, AnyController, Context, Controller, Decision, Descriptor, Lost, Recovery, Registry,
     Signals,
 };
-use fullpipe_scenario::Scenario;
 use fullpipe_sim::run;
 use fullpipe_trace::FlowSummary;
 use fullpipe_trace::TraceLevel;
 
-use crate::users::{cubic, declared};
+use crate::users::{cubic, declared, of_specifications};
 
 /// A loopback of 4 us, one flow of `cc` between two programs.
 fn flow(cc: &str, host: &str, path: &str) -> FlowSummary {
@@ -22,7 +21,7 @@ fn seeded(cc: &str, params: &str, host: &str, path: &str, seed: u64) -> FlowSumm
         "seed = {seed}\nduration = \"1s\"\nmeasure_from = \"100ms\"\n[path]\n{path}\n[host]\n{host}\n\
          [[flow]]\ncc = \"{cc}\"\nack_delay = \"1ms\"\nreceive_window = \"8MB\"\nparams = {{ {params} }}\n"
     );
-    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = of_specifications(&text);
     let run = run(&scenario, &Registry::default(), TraceLevel::Off).expect("a valid scenario");
     run.summary.flows.into_iter().next().expect("one flow")
 }
@@ -90,7 +89,7 @@ fn each_round_trip_wakes_both_ends() {
         "duration = \"1s\"\n[path]\n{LOOPBACK}\n[host]\nsend = \"3us\"\n{wake}\n[[flow]]\ncc = \"newreno\"\n\
          app_rate = \"10mbit\"\ndelayed_ack = 1\n"
     );
-    let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
+    let scenario = of_specifications(&text);
     let run = run(&scenario, &Registry::default(), TraceLevel::Off).expect("a valid scenario");
     // 2 x 50 us, 3 us for the packet, 4 us of path, and 0.3 us of transmission on its links.
     let rtt = run.summary.flows[0].rtt_s.clone();
@@ -188,7 +187,7 @@ fn the_delays_of_the_hosts_are_told_apart_from_the_path() {
         "duration = \"2s\"\n[path]\nrate = \"1gbit\"\nrtt = \"100us\"\nbuffer = \"1MB\"\n[host]\n{host}\n\
          [[flow]]\ncc = \"decomposed\"\napp_rate = \"1mbit\"\nquick_acks = 0\nack_delay = \"5ms\"\n"
     );
-    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = of_specifications(&text);
     let registry = Registry::default().with(&DECOMPOSED);
     let run = run(&scenario, &registry, TraceLevel::Off).unwrap_or_else(|error| panic!("{error}"));
     let rtt = &run.summary.flows[0].rtt_s;

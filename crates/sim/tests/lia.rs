@@ -7,8 +7,10 @@ use fullpipe_trace::{Data, Run, Summary, Trace, TraceLevel};
 
 use super::transitions::{column, entered};
 
+use crate::users::of_specifications;
+
 fn scenario(text: &str) -> Scenario {
-    Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"))
+    of_specifications(text)
 }
 
 fn runs(text: &str, level: TraceLevel) -> Run {

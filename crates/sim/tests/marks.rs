@@ -1,12 +1,12 @@
 //! Explicit congestion notification, from the queue that marks to the sender that responds.
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_trace::TraceLevel;
 use fullpipe_trace::{Data, FlowSummary, Summary, Trace};
 use fullpipe_units::Span;
 
 use crate::transitions::entered;
+use crate::users::of_specifications;
 
 /// A run of `seconds`, measured in its second half.
 fn run(seconds: u32, path: &str, flows: &[&str], level: TraceLevel) -> (Summary, Option<Trace>) {
@@ -18,8 +18,7 @@ fn run(seconds: u32, path: &str, flows: &[&str], level: TraceLevel) -> (Summary,
         "duration = \"{seconds}s\"\nmeasure_from = \"{}s\"\nstart_jitter = \"40ms\"\n[path]\n{path}\n{flows}",
         seconds / 2
     );
-    let scenario =
-        Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let scenario = of_specifications(&text);
     let run = fullpipe_sim::run(&scenario, &Registry::default(), level)
         .unwrap_or_else(|error| panic!("{error}"));
     (run.summary, run.trace)

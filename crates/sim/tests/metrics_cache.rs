@@ -2,14 +2,13 @@
 //! same hosts. The rules are those of Linux's `tcp_init_metrics` and `tcp_update_metrics`.
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_trace::{Run, TraceLevel};
 
 use crate::traced;
+use crate::users::of_specifications;
 
 fn run(text: &str) -> Run {
-    let scenario =
-        Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let scenario = of_specifications(text);
     fullpipe_sim::run(&scenario, &Registry::default(), TraceLevel::Acks)
         .unwrap_or_else(|error| panic!("{error}"))
 }

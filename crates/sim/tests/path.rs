@@ -2,12 +2,12 @@
 //! by hand.
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_trace::{Data, Summary};
 use fullpipe_trace::{Run, TraceLevel};
 use fullpipe_units::Span;
 
 use crate::transitions::entered;
+use crate::users::of_specifications;
 
 /// 20 s of `flow` on a path that each test varies.
 fn run(path: &str, flow: &str) -> Run {
@@ -16,7 +16,7 @@ fn run(path: &str, flow: &str) -> Run {
 
 fn run_traced(path: &str, flow: &str, level: TraceLevel) -> Run {
     let text = format!("duration = \"20s\"\n[path]\n{path}\n[[flow]]\n{flow}\n");
-    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = of_specifications(&text);
     fullpipe_sim::run(&scenario, &Registry::default(), level)
         .unwrap_or_else(|error| panic!("{error}"))
 }
@@ -67,7 +67,7 @@ fn a_smaller_buffer_shortens_the_wait_without_dropping_what_waits() {
             "duration = \"20s\"\nmeasure_from = \"{from}\"\n[path]\n{PATH}\n{}[[flow]]\n{FLOOD}\n",
             change("5s", "buffer = \"10packets\"")
         );
-        let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
+        let scenario = of_specifications(&text);
         let run =
             fullpipe_sim::run(&scenario, &Registry::default(), TraceLevel::Off).expect("it runs");
         run.summary.links[0]

@@ -2,16 +2,17 @@
 //! itself.
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_sim::run;
 use fullpipe_trace::Summary;
 use fullpipe_trace::TraceLevel;
+
+use crate::users::of_specifications;
 
 /// A run of 180 s at 20 Mbit/s and 40 ms with a buffer of 400 ms, measured in the last 60 s.
 fn summary(flows: &str) -> Summary {
     let path = "rate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"400ms\"";
     let text = format!("duration = \"180s\"\nmeasure_from = \"120s\"\n[path]\n{path}\n{flows}");
-    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = of_specifications(&text);
     run(&scenario, &Registry::default(), TraceLevel::Off)
         .unwrap_or_else(|error| panic!("{error}"))
         .summary
@@ -158,7 +159,7 @@ fn rledbat_under_losses_recovers() {
         "duration = \"60s\"\nmeasure_from = \"10s\"\n[path]\n{path}\n{}",
         flow(RECEIVERS[0], 0)
     );
-    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = of_specifications(&text);
     let summary = run(&scenario, &Registry::default(), TraceLevel::Off)
         .unwrap_or_else(|error| panic!("{error}"))
         .summary;

@@ -86,7 +86,9 @@ fn a_paced_application_gets_what_it_asks_for() {
 #[test]
 fn an_application_pauses_and_goes_on_as_its_schedule_says() {
     let schedule = "app_rate = \"2mbit\"\napp_schedule = \"2s pause, 4s unlimited, 5s 1mbit\"\n";
-    let text = format!("duration = \"6s\"\n[path]\n{PATH}\n[[flow]]\ncc = \"cubic\"\n{schedule}");
+    let text = format!(
+        "stack = \"rfc\"\nduration = \"6s\"\n[path]\n{PATH}\n[[flow]]\ncc = \"cubic\"\n{schedule}"
+    );
     let scenario = Scenario::parse(&text, "test.toml").unwrap();
     let run = run(
         &scenario,
@@ -263,7 +265,7 @@ fn a_resolved_scenario_leaves_nothing_to_defaults() {
     let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
     let written = fullpipe_setup::resolved(&scenario, &Registry::default()).to_toml();
     for line in [
-        "slow_start = \"hystart++\"",
+        "slow_start = \"hystart\"",
         "beta = 0.7",
         "cwnd_gain = 2.5",
         "receive_window = ",

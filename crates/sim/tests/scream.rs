@@ -2,12 +2,13 @@
 //! (draft-ietf-ccwg-rfc8298bis-screamv2-01).
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_sim::run;
 use fullpipe_trace::{FlowSummary, Run, TraceLevel};
 use fullpipe_units::Span;
 
 use super::transitions::column;
+
+use crate::users::of_specifications;
 
 /// A run of a minute on a path of 40 ms, measured from 10 s on.
 fn runs(path: &str, media: &str, more: &str, trace: TraceLevel) -> Run {
@@ -15,7 +16,7 @@ fn runs(path: &str, media: &str, more: &str, trace: TraceLevel) -> Run {
         "duration = \"60s\"\nmeasure_from = \"10s\"\n[path]\nrtt = \"40ms\"\n{path}\n[[flow]]\n\
          cc = \"scream\"\n{media}\n{more}"
     );
-    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = of_specifications(&text);
     run(&scenario, &Registry::default(), trace).unwrap_or_else(|error| panic!("{error}"))
 }
 

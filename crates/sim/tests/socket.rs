@@ -1,14 +1,14 @@
 //! Inspecting a run does not change it, and shows the values that `ss` would show.
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_sim::Simulation;
 use fullpipe_trace::TraceLevel;
 use fullpipe_units::{Bytes, Rng, Span, Time};
 
+use crate::users::of_specifications;
+
 fn simulation(text: &str, level: TraceLevel) -> Simulation {
-    let scenario =
-        Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let scenario = of_specifications(text);
     Simulation::new(&scenario, &Registry::default(), level).expect("a valid scenario")
 }
 

@@ -2,17 +2,16 @@
 //! a kernel (user-mode Linux 6.1).
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_trace::{Run, TraceLevel};
 
 use crate::traced::column;
+use crate::users::of_specifications;
 
 /// CUBIC as in Linux.
 const CUBIC: &str = "cc = \"cubic\"\nparams = { profile = \"linux\", slow_start = \"hystart\" }\n";
 
 fn run(text: &str) -> Run {
-    let scenario =
-        Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let scenario = of_specifications(text);
     fullpipe_sim::run(&scenario, &Registry::default(), TraceLevel::Acks)
         .unwrap_or_else(|error| panic!("{error}"))
 }

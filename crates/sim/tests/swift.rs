@@ -1,10 +1,10 @@
 //! Swift in whole runs (Kumar et al., SIGCOMM 2020).
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_trace::{Run, TraceLevel};
 
 use crate::traced;
+use crate::users::of_specifications;
 
 /// Runs `flows` flows over 10 Gbit/s and 10 us, measured after 20 ms, with `host` and keys of the
 /// flows in addition.
@@ -18,7 +18,7 @@ fn runs(flows: usize, host: &str, flow: &str, trace: TraceLevel) -> Run {
             place * 7
         );
     }
-    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = of_specifications(&text);
     fullpipe_sim::run(&scenario, &Registry::default(), trace)
         .unwrap_or_else(|error| panic!("{error}"))
 }
@@ -151,7 +151,7 @@ fn timeouts_in_a_row_leave_the_minimum_window() {
     let text = "duration = \"30s\"\n[path]\nrate = \"10mbit\"\nrtt = \"40ms\"\nbuffer = \"1MB\"\n\
          [[path.change]]\nat = \"5s\"\nloss = \"99.99%\"\n[[path.change]]\nat = \"15s\"\nloss = \"0%\"\n\
          [[flow]]\nname = \"0\"\ncc = \"swift\"\ndelayed_ack = 1\nparams = { base_target = 60000, max_mdf = 0.1 }\n";
-    let scenario = Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = of_specifications(text);
     let run = fullpipe_sim::run(&scenario, &Registry::default(), TraceLevel::Acks)
         .unwrap_or_else(|error| panic!("{error}"));
     // Six decreases by a tenth would leave half of the window of 50 segments.

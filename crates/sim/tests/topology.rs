@@ -1,14 +1,14 @@
 //! Routes over several links, in both directions, with figures derived by hand.
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_trace::TraceLevel;
 use fullpipe_trace::{FlowSummary, LinkSummary, Summary};
 use proptest::prelude::*;
 
+use crate::users::of_specifications;
+
 fn summary(text: &str) -> Summary {
-    let scenario =
-        Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let scenario = of_specifications(text);
     fullpipe_sim::run(&scenario, &Registry::default(), TraceLevel::Off)
         .unwrap_or_else(|error| panic!("{error}"))
         .summary

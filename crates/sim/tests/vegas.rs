@@ -2,11 +2,11 @@
 //! authors and critics describe (Brakmo et al., SIGCOMM 1994; Hengartner et al., INFOCOM 2000).
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_sim::run;
 use fullpipe_trace::{Run, Summary, TraceLevel};
 
 use crate::traced::column;
+use crate::users::of_specifications;
 
 /// A run with a path of this rate in Mbit/s and RTT in ms; measured in its second half.
 fn runs(seconds: u32, (rate, rtt, buffer): (u32, u32, &str), flows: &str) -> Run {
@@ -15,7 +15,7 @@ fn runs(seconds: u32, (rate, rtt, buffer): (u32, u32, &str), flows: &str) -> Run
          rtt = \"{rtt}ms\"\nbuffer = \"{buffer}\"\n{flows}",
         seconds / 2
     );
-    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = of_specifications(&text);
     run(&scenario, &Registry::default(), TraceLevel::Acks).unwrap_or_else(|error| panic!("{error}"))
 }
 

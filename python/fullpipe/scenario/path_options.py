@@ -61,7 +61,7 @@ PATH_OPTIONS = (
         "stack",
         "NAME",
         "TCP at both ends: rfc, linux or linux-fq; see docs/reference/models/endpoint.md",
-        "rfc",
+        "linux",
     ),
     PathOption(
         "duration",

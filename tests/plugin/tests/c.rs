@@ -182,6 +182,7 @@ fn creno() -> &'static fullpipe_cc::Descriptor {
 
 /// Losses, a timeout, marks and a spurious loss episode.
 const SCENARIO: &str = r#"
+stack = "rfc"
     duration = "30s"
     [path]
     rate = "20mbit"

@@ -25,7 +25,7 @@ struct Param {
     name: &'static str,
     unit: &'static str,
     default: Value,
-    /// Defaults that differ, with the profile that has them.
+    /// Defaults that differ, with the profile that has them; of the profile itself, with the stack.
     profiles: Vec<(&'static str, Value)>,
     range: Option<(f64, f64)>,
     choices: Option<Vec<&'static str>>,
@@ -104,13 +104,21 @@ impl Param {
             Domain::Flag { .. } => (None, None),
             Domain::Choice(words) => (None, Some(words.to_vec())),
         };
-        let default = descriptor.default_of(param, descriptor.usual_profile(Rules::Specification));
-        let others = descriptor
-            .profiles
-            .iter()
-            .map(|profile| (profile.name, descriptor.default_of(param, profile.name)));
+        let [usual, specified] =
+            [Rules::Linux, Rules::Specification].map(|rules| descriptor.usual_profile(rules));
+        let default = descriptor.default_of(param, usual);
+        let others = if param.name == "profile" {
+            vec![("stack = \"rfc\"", descriptor.default_of(param, specified))]
+        } else {
+            let others = descriptor.profiles.iter().map(|profile| profile.name);
+            std::iter::once(specified)
+                .chain(others)
+                .map(|profile| (profile, descriptor.default_of(param, profile)))
+                .collect()
+        };
         let profiles = others
-            .filter(|(_, other)| *other != default && param.name != "profile")
+            .into_iter()
+            .filter(|(_, other)| *other != default)
             .map(|(name, other)| (name, other.into()))
             .collect();
         let &fullpipe_cc::Param {

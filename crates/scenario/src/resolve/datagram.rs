@@ -37,7 +37,7 @@ pub(super) fn check_transport(
         let fix = "remove transport, or give the flow a cc";
         return Err(source.error(&flow.key("transport"), written(), problem, fix));
     }
-    let Some((key, value, problem)) = senseless(flow, raw, ground) else {
+    let Some((key, value, problem)) = senseless(flow, raw) else {
         return Ok(());
     };
     let fix = format!("remove {key}, or set transport = \"tcp\"");
@@ -45,7 +45,7 @@ pub(super) fn check_transport(
 }
 
 /// Returns a given key that makes no sense for a datagram flow, with its value and the problem.
-fn senseless(flow: &Flow, raw: &raw::Flow, ground: Ground<'_>) -> Option<(String, String, String)> {
+fn senseless(flow: &Flow, raw: &raw::Flow) -> Option<(String, String, String)> {
     const ENDS: &str = "a datagram flow does not end: data that was lost is not sent again";
     const WAITS: &str =
         "this application waits until data has arrived, and lost datagrams never arrive";
@@ -95,7 +95,7 @@ fn senseless(flow: &Flow, raw: &raw::Flow, ground: Ground<'_>) -> Option<(String
         .into_iter()
         .find_map(|(key, value, problem)| Some((key.to_owned(), value?, problem.to_owned())));
     first.or_else(|| {
-        let (key, value) = raw.tcp.stack.altered(&flow.stack, ground.stack).pop()?;
+        let (key, value) = raw.tcp.stack.altered(&flow.stack).pop()?;
         let problem = "no effect: a datagram flow has no part of an operating system's TCP";
         Some((key.to_owned(), value, problem.to_owned()))
     })

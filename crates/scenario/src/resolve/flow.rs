@@ -165,6 +165,10 @@ pub(crate) fn tcp(
         ..
     } = ground;
     let key = |name: &str| table.key(name);
+    let stack = match transport {
+        Transport::Tcp => stack,
+        Transport::Datagram => Stack::Rfc,
+    };
     let algorithm = cc.get(source, &key("cc"))?;
     let Delay(ack_delay) = raw.ack_delay.get(source, &key("ack_delay"))?;
     let Delay(gro) = raw.gro.get(source, &key("gro"))?;
@@ -174,6 +178,9 @@ pub(crate) fn tcp(
     let delayed_ack = optional(&raw.delayed_ack, source, &key("delayed_ack"))?;
     let delayed_ack = delayed_ack.map_or(u64::from(usual_delayed_ack(transport)), |Whole(n)| n);
     let Whole(quick_acks) = raw.quick_acks.get(source, &key("quick_acks"))?;
+    let ack_number = raw.delayed_ack.is_some()
+        || quick_acks != u64::from(raw::QUICK_ACKS)
+        || ack_delay != raw::ACK_DELAY;
     let params = |table: &str, raw: &BTreeMap<String, RawValue<ParamValue>>| {
         let value = |(name, leaf): (&String, &RawValue<ParamValue>)| {
             Ok((
@@ -208,11 +215,11 @@ pub(crate) fn tcp(
         None => (None, given),
     };
     // The queue of the device paces what the kernel sends.
-    let is_paced = stack == Stack::LinuxFq && transport == Transport::Tcp;
-    let usual_pacing = match is_paced && program.is_none() && algorithm.name != UNRESPONSIVE {
-        true => Pacing::On,
-        false => Pacing::Auto,
-    };
+    let usual_pacing =
+        match stack == Stack::LinuxFq && program.is_none() && algorithm.name != UNRESPONSIVE {
+            true => Pacing::On,
+            false => Pacing::Auto,
+        };
     let flow = Flow {
         name: algorithm.short(),
         called: algorithm.written(),
@@ -242,7 +249,7 @@ pub(crate) fn tcp(
         ack_delay,
         gro,
         optimistic_acks,
-        stack: raw.stack.read(stack, table, source)?,
+        stack: raw.stack.read(stack, ack_number, table, source)?,
         table: Written(table),
     };
     check_receiver(&flow, raw, source)?;
@@ -398,7 +405,7 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, ground: Ground<'_>) -> Resul
             "write a rate instead of unlimited, or give the flow a cc",
         ));
     }
-    let Some((key, value)) = without_effect(flow, raw, ground.stack).next() else {
+    let Some((key, value)) = without_effect(flow, raw).next() else {
         return Ok(());
     };
     let problem =
@@ -415,7 +422,6 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, ground: Ground<'_>) -> Resul
 fn without_effect<'a>(
     flow: &Flow,
     raw: &'a raw::Flow,
-    stack: Stack,
 ) -> impl Iterator<Item = (String, String)> + use<'a> {
     let given: [Option<(&'static str, String)>; 11] = [
         (!flow.reverse_route.is_empty()).then(|| ("reverse_route", raw.tcp.reverse_route.show())),
@@ -447,7 +453,7 @@ fn without_effect<'a>(
         .into_iter()
         .chain(ack_numbers(flow, &raw.tcp))
         .flatten()
-        .chain(raw.tcp.stack.altered(&flow.stack, stack))
+        .chain(raw.tcp.stack.altered(&flow.stack))
         .map(|(name, value)| (name.to_owned(), value));
     let params = raw
         .tcp

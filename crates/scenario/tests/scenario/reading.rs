@@ -296,6 +296,7 @@ fn every_default_is_filled_in() {
         delayed_ack = 2
         quick_acks = 16
         ack_delay = "40ms"
+        ack_policy = "linux"
         gro = "0s"
         params = {}
     "#;

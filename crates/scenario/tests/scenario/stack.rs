@@ -13,7 +13,7 @@ fn scenario(stack: &str, flow: &str) -> Scenario {
 #[test]
 fn the_stack_sets_the_defaults_that_a_flow_does_not_set() {
     let of = |host: &str, flow: &str| scenario(host, flow).flows[0].stack.cwnd_validation;
-    assert_eq!(of("", ""), CwndValidation::Off);
+    assert_eq!(of("", ""), CwndValidation::Linux);
     assert_eq!(of("stack = \"rfc\"", ""), CwndValidation::Off);
     let linux = "stack = \"linux\"";
     assert_eq!(of(linux, ""), CwndValidation::Linux);
@@ -22,7 +22,11 @@ fn the_stack_sets_the_defaults_that_a_flow_does_not_set() {
         CwndValidation::Off,
         "the key has priority"
     );
-    assert_eq!(of("", "cwnd_validation = \"linux\""), CwndValidation::Linux);
+    let rfc = "stack = \"rfc\"";
+    assert_eq!(
+        of(rfc, "cwnd_validation = \"linux\""),
+        CwndValidation::Linux
+    );
 }
 
 #[test]
@@ -32,7 +36,10 @@ fn acks_are_those_of_the_stack() {
         (flow.stack.ack_policy, flow.stack.sack_compression)
     };
     let linux = "stack = \"linux\"";
-    assert_eq!(of("", ""), (AckPolicy::Fixed, 0.0));
+    assert_eq!(of("stack = \"rfc\"", ""), (AckPolicy::Fixed, 0.0));
+    for number in ["delayed_ack = 2", "quick_acks = 3", "ack_delay = \"1ms\""] {
+        assert_eq!(of("", number), (AckPolicy::Fixed, 0.05), "{number}");
+    }
     assert_eq!(of(linux, ""), (AckPolicy::Linux, 0.05));
     assert_eq!(
         of(

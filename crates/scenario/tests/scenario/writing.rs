@@ -12,7 +12,7 @@ fn a_scenario_is_written_with_every_default() {
 duration = "60s"
 measure_from = "5s"
 seed = 7
-stack = "rfc"
+stack = "linux"
 start_jitter = "50ms"
 send_jitter = "120us"
 
@@ -110,14 +110,14 @@ quick_acks = 2000
 ack_delay = "25ms"
 gro = "1ms"
 optimistic_acks = "0s"
-cwnd_validation = "off"
-send_buffer = "unlimited"
-tso = "off"
-rto_in_recovery = "reduce"
-loss_detection = "rfc8985"
+cwnd_validation = "linux"
+send_buffer = "auto max 4194.304kB"
+tso = "on"
+rto_in_recovery = "keep"
+loss_detection = "linux"
 ack_policy = "fixed"
-sack_compression = "0%"
-metrics_cache = "off"
+sack_compression = "5%"
+metrics_cache = "linux"
 
 [flow.params]
 beta = 0.7

@@ -10,7 +10,7 @@ mod queue;
 mod refuse;
 
 use fullpipe_path::{Limit, Loss};
-use fullpipe_scenario::{Error, INITIAL_WINDOW, PACKET, Scenario};
+use fullpipe_scenario::{Error, INITIAL_WINDOW, PACKET, Scenario, Stack};
 use fullpipe_units::{Rate, Span};
 use serde::Serialize;
 
@@ -218,11 +218,12 @@ fn too_many_rtts(scenario: &Scenario, rtts: usize) -> Error {
     scenario.error(&last.key("rtt"), last.extra_rtt, problem, fix)
 }
 
-/// Returns whether Linux spreads the flow's packets over time if allowed to: with sch_fq it does so
-/// for all flows, otherwise only for BBR.
+/// Returns whether sch_fq paces the flow. Without `stack = "linux"`, whose devices have none, it
+/// also paces BBR, which asks for it.
 fn is_paced(flow: &fullpipe_scenario::Flow) -> bool {
     match flow.pacing {
         fullpipe_scenario::Pacing::On => true,
+        fullpipe_scenario::Pacing::Auto if flow.stack.usual == Stack::Linux => false,
         fullpipe_scenario::Pacing::Auto => {
             kernel_equivalent(&flow.cc).is_some_and(|equivalent| equivalent.paces)
         }

@@ -7,7 +7,11 @@ const PATH: &str = "duration = \"10s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\
 const FLOW: &str = "[[flow]]\ncc = \"cubic\"\n";
 
 fn made(path: &str, flows: &str) -> Result<Topology, String> {
-    let text = format!("{PATH}{path}\n{flows}");
+    with_stack("linux", path, flows)
+}
+
+fn with_stack(stack: &str, path: &str, flows: &str) -> Result<Topology, String> {
+    let text = format!("stack = \"{stack}\"\n{PATH}{path}\n{flows}");
     let scenario = Scenario::parse(&text, "s.toml").expect("a scenario that is right");
     topology(&scenario).map_err(|error| error.to_string())
 }
@@ -164,11 +168,20 @@ fn flows_of_different_rtts_come_back_through_different_delays() {
 fn the_sender_has_sch_fq_when_all_of_its_flows_are_paced() {
     let paced = format!("{FLOW}pacing = \"on\"\n");
     let bbr = "[[flow]]\ncc = \"bbr1\"\n";
-    let fq = |flows: &str| !calls(&made("buffer = \"1bdp\"", flows).unwrap(), "sender").is_empty();
-    assert!(fq(&paced));
-    assert!(fq(bbr));
-    assert!(fq(&format!("{paced}{bbr}")));
-    assert!(!fq(&format!("{FLOW}{bbr}")), "it would pace CUBIC, too");
+    let fq = |stack: &str, flows: &str| {
+        let made = with_stack(stack, "buffer = \"1bdp\"", flows).unwrap();
+        !calls(&made, "sender").is_empty()
+    };
+    for stack in ["rfc", "linux"] {
+        assert!(fq(stack, &paced));
+        assert!(
+            !fq(stack, &format!("{FLOW}{bbr}")),
+            "it would pace CUBIC, too"
+        );
+    }
+    assert!(fq("rfc", bbr) && fq("rfc", &format!("{paced}{bbr}")));
+    assert!(!fq("linux", bbr), "BBR paces itself");
+    assert!(fq("linux-fq", &format!("{FLOW}{bbr}")));
 }
 
 #[test]

@@ -8,7 +8,7 @@ _PROFILE = re.compile(r"^# The path is the profile (\S+)\.$", re.MULTILINE)
 
 
 def path_line(complete: str) -> str:
-    """Returns the main properties of the path, the measured time, and the TCP if it is not that of the specifications.
+    """Returns the main properties of the path, the measured time, and the TCP.
 
     Args:
         complete: The complete scenario, as :meth:`fullpipe._core.Scenario.to_toml` writes it.
@@ -21,8 +21,7 @@ def path_line(complete: str) -> str:
         times = f"{size} each, for {written['duration']} at most"
     else:
         times = f"{written['duration']}, measured from {written['measure_from']} on"
-    if (stack := written.get("stack", "rfc")) != "rfc":
-        times += f"; stack {stack}"
+    times += f"; stack {written['stack']}"
     if path.get("kind") == "loopback":
         return f"this machine's loopback; {times}"
     queue = path["queue"] if isinstance(path["queue"], str) else path["queue"]["kind"]
@@ -33,6 +32,13 @@ def path_line(complete: str) -> str:
     profile = _PROFILE.search(complete)
     name = f"{profile[1]}: " if profile else ""
     return f"{name}{rate}, RTT {path['rtt']}{lossy}, {queue} with {path['buffer']}; {times}"
+
+
+def stack_of(complete: str) -> str:
+    """Returns the TCP of a complete scenario in words, like `stack linux`."""
+    import tomllib
+
+    return f"stack {tomllib.loads(complete)['stack']}"
 
 
 def links_of_acks(text: str) -> set[str]:

@@ -13,6 +13,7 @@ from rich.text import Text
 from fullpipe.base.terminal import printable
 from fullpipe.results import disk
 from fullpipe.runners import SIMULATOR, option
+from fullpipe.runs.view.path import stack_of
 from fullpipe.study.verdicts.show import line
 
 if TYPE_CHECKING:
@@ -34,7 +35,12 @@ def show(checked: Checked, console: Console) -> None:
 
     how_often = "1 run" if checked.runs == 1 else f"{checked.runs} repetitions"
     made = f" with {', '.join(checked.set)}" if checked.set else ""
-    console.print(Text.assemble((_called(checked), "bold"), f"{made}, {how_often}"), soft_wrap=True)
+    console.print(
+        Text.assemble(
+            (_called(checked), "bold"), f"{made}, {how_often}; {stack_of(checked.resolved)}"
+        ),
+        soft_wrap=True,
+    )
     for each in checked.judged:
         condition = each.name
         if len(condition) > _CONDITION:

@@ -30,7 +30,7 @@ DRAFT = "bbr-draft"
 """The test cases of the BBR draft, which are no criteria of this form: :mod:`.conformance` has them."""
 _PLACES = {"algorithm": (HERE, f'cc = "{HERE}"'), "queue": (QUEUE_HERE, f'queue = "{QUEUE_HERE}"')}
 """The subjects of a suite, each with its place in a scenario and the line to write."""
-_FILE = ("title", "part", "subject", "baselines", "with", "criterion")
+_FILE = ("title", "part", "subject", "baselines", "stack", "with", "criterion")
 _COMMON = ("name", "section", "title", "question", "why", "skipped")
 _RUNS = ("scenario", "axes", "with")
 """The keys of a criterion's runs, which `like` takes from another criterion."""
@@ -206,18 +206,22 @@ def _suite(name: str, places: Sequence[Path]) -> Suite:
     found: list[Criterion] = []
     runs: dict[str, Table] = {}
     made: Suite | None = None
+    stack = ""
     for place in places:
         reader = Reader(place)
         about = read_toml(place)
         reader.only(about, "", _FILE)
         made = made or _head(reader, about, name)
         part = reader.text(about.get("part", "Criteria"), "part")
+        stack = reader.stack(about) or stack
         shared = _words(reader, about.get("with", {}), "with")
         for number, table in enumerate(reader.tables(about.get("criterion"), "criterion")):
             where = f"criterion[{number}]."
             if "like" in table:
                 table |= _like(reader, table, where, runs)
             each = _criterion(reader, table, where, part, shared)
+            if not each.skipped:
+                each = replace(each, scenario=stack + each.scenario)
             if not each.skipped:
                 _check(reader, each, made, where)
                 runs[each.name] = {key: table[key] for key in _RUNS if key in table}

@@ -11,6 +11,7 @@ import polars as pl
 
 from fullpipe.algorithms.programs.used import differences, names
 from fullpipe.report.terminal import Line, columns, print_table
+from fullpipe.runs.view.path import stack_of
 from fullpipe.runs.view.table import NONE
 from fullpipe.stats import columns_asked, columns_shown, quantity
 from fullpipe.stats.quantity import rank
@@ -125,6 +126,8 @@ def show(sweep: Sweep, console: Console, asked: Sequence[str] = ()) -> None:
         for row in rows.head(_MOST_LINES).iter_rows(named=True)
     ]
     title = f"{sweep.about['file']}: {_count(sweep.about['points'], 'point')} × {_count(len(sweep.seeds), 'seed')}"
+    if "stack" not in keys:
+        title += f"; {stack_of(sweep.scenario(0))}"
     console.print(title, style="bold", markup=False)
     console.print("")
     printed = print_table(console, names, shown, lines, keep=bool(asked))

@@ -75,6 +75,10 @@ class Reader:
             self.refuse(key, value, "is not a list of tables", f"write [[{key}]] before each")
         return [self.table(each, f"{key}[{number}]") for number, each in enumerate(value)]
 
+    def stack(self, table: Table) -> str:
+        """Returns the first line of the file's scenarios, with the file's `stack`; empty for the usual one."""
+        return f'stack = "{self.text(table["stack"], "stack")}"\n' if "stack" in table else ""
+
     def text(self, value: Json | None, key: str) -> str:
         """Takes a text that is not blank."""
         if not isinstance(value, str) or not value.strip():

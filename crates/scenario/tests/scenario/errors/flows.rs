@@ -271,11 +271,11 @@ pub(super) const EDITS: &[(&str, &str)] = &[
     ),
     (
         r#"app_rate = "5mbit""#,
-        "app_rate = \"5mbit\"\nack_policy = \"linux\"",
+        "app_rate = \"5mbit\"\nack_policy = \"fixed\"",
     ),
     (
         r#"app_rate = "5mbit""#,
-        "app_rate = \"5mbit\"\nsack_compression = \"5%\"",
+        "app_rate = \"5mbit\"\nsack_compression = \"33%\"",
     ),
     (
         r#"app_rate = "5mbit""#,

@@ -247,7 +247,7 @@ def read(file: Path = USUAL) -> Space:
         OSError: When it can't be read.
     """
     reader, table = Reader(file), read_toml(file)
-    reader.only(table, "", ("title", "scenario", "vars", "part"))
+    reader.only(table, "", ("title", "stack", "scenario", "vars", "part"))
     parts = []
     for number, each in enumerate(reader.tables(table.get("part", []), "part")):
         where = f"part[{number}]."
@@ -263,7 +263,7 @@ def read(file: Path = USUAL) -> Space:
     for name in names:
         if names.count(name) > 1:
             reader.refuse("part", name, "two parts have this name", "rename one")
-    base = reader.text(table.get("scenario"), "scenario")
+    base = reader.stack(table) + reader.text(table.get("scenario"), "scenario")
     variables = _variables(reader, reader.table(table.get("vars", {}), "vars"), "")
     _refuse_unknown(reader, "scenario", base, variables)
     made = Space(reader.text(table.get("title"), "title"), base, variables, tuple(parts))

@@ -24,6 +24,7 @@ def families(*, small: bool = False) -> list[Question]:
         small: Keep the first and the last value of each axis only.
     """
     shared: dict[str, Any] = tomllib.loads(_read("common.toml"))
+    stack = f'stack = "{shared.pop("stack")}"\n'
     found = []
     for file in sorted(
         files("fullpipe.wings.search.observatory").joinpath("families").iterdir(), key=str
@@ -34,6 +35,7 @@ def families(*, small: bool = False) -> list[Question]:
             axis: merged(shared.get(axis, {}), own.get(axis, {})) for axis in {**shared, **own}
         }
         axes = about.pop("axes")
+        scenario = stack + about.pop("scenario")
         name = file.name.partition("-")[2].removesuffix(".toml")
         neighbor = about.pop("harm", "")
         numbers = tuple(
@@ -41,7 +43,15 @@ def families(*, small: bool = False) -> list[Question]:
         )
         axes = shortened(axes) if small else axes
         found.append(
-            Question(name=name, axes=axes, words=words, numbers=numbers, neighbor=neighbor, **about)
+            Question(
+                name=name,
+                scenario=scenario,
+                axes=axes,
+                words=words,
+                numbers=numbers,
+                neighbor=neighbor,
+                **about,
+            )
         )
     return found
 

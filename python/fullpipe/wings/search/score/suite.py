@@ -41,6 +41,7 @@ class Key(NamedTuple):
 
 KEYS = (
     Key("title", "suite", "", "subject of the suite"),
+    Key("stack", "suite", '"linux"', "`stack` of the scenarios"),
     Key("baseline", "suite", '"cubic"', "algorithm whose values on the same cells are the unit"),
     Key(
         "control",
@@ -201,7 +202,7 @@ def suite(name: str) -> Suite:
     reader, table = Reader(place), read_toml(place)
     reader.only(table, "", _names("suite"))
     parts = [
-        _part(reader, each, f"part[{number}].")
+        _part(reader, each, f"part[{number}].", reader.stack(table))
         for number, each in enumerate(reader.tables(table.get("part"), "part"))
     ]
     if not parts:
@@ -226,7 +227,7 @@ def _names(of: str) -> list[str]:
     return [key.name for key in KEYS if key.of == of]
 
 
-def _part(reader: Reader, table: Table, where: str) -> Part:
+def _part(reader: Reader, table: Table, where: str, stack: str) -> Part:
     reader.only(table, where, _names("part"))
     cells = reader.whole(table.get("cells"), where + "cells")
     scenario = reader.text(table.get("scenario"), where + "scenario")
@@ -244,7 +245,7 @@ def _part(reader: Reader, table: Table, where: str) -> Part:
         name=reader.text(table.get("name"), where + "name"),
         cells=cells,
         weight=reader.number(table.get("weight", cells), where + "weight", 0),
-        scenario=scenario,
+        scenario=stack + scenario,
         prior={key: _of_prior(value) for key, value in prior.items()},
         metrics=metrics,
     )

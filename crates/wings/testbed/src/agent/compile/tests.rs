@@ -70,11 +70,11 @@ fn what_says_what_linux_does_is_taken() {
         "cc = \"cubic\"\nparams = { profile = \"linux\" }",
         // Its name is the kernel's, and it has the profile.
         "cc = \"vegas\"\nparams = { profile = \"linux\", alpha = 2 }",
-        "cc = \"newreno\"\nparams = { abc_limit = 1000000 }\nreceive_window = \"32MiB\"",
+        "cc = \"newreno\"\nparams = { profile = \"linux\" }\nreceive_window = \"32MiB\"",
         "cc = \"cubic\"\necn = \"ect0\"\necn_feedback = \"classic\"",
         "cc = \"cubic\"\nack_policy = \"linux\"\nsack_compression = \"5%\"",
         // The value that `resolved` writes.
-        "cc = \"newreno\"\nparams = { abc_limit = 2 }",
+        "cc = \"newreno\"\nparams = { abc_limit = 1000000 }",
     ] {
         plan(flow).expect("the kernel does this");
     }

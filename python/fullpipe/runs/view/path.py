@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _PROFILE = re.compile(r"^# The path is the profile (\S+)\.$", re.MULTILINE)
 
@@ -21,7 +22,7 @@ def path_line(complete: str) -> str:
         times = f"{size} each, for {written['duration']} at most"
     else:
         times = f"{written['duration']}, measured from {written['measure_from']} on"
-    times += f"; stack {written['stack']}"
+    times += f"; {_stack(written)}"
     if path.get("kind") == "loopback":
         return f"this machine's loopback; {times}"
     queue = path["queue"] if isinstance(path["queue"], str) else path["queue"]["kind"]
@@ -38,7 +39,12 @@ def stack_of(complete: str) -> str:
     """Returns the TCP of a complete scenario in words, like `stack linux`."""
     import tomllib
 
-    return f"stack {tomllib.loads(complete)['stack']}"
+    return _stack(tomllib.loads(complete))
+
+
+def _stack(written: dict[str, Any]) -> str:
+    # A scenario that was kept before the key was there is of "rfc".
+    return f"stack {written.get('stack', 'rfc')}"
 
 
 def links_of_acks(text: str) -> set[str]:

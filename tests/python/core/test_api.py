@@ -276,7 +276,7 @@ def test_a_picture_of_flows_that_keep_their_state_has_no_band() -> None:
 
 def test_a_flow_that_is_not_there_has_no_rate_in_a_picture() -> None:
     transfers = '"bbr1"\n[[flow]]\ncc = "newreno"\nbytes = "20kB"\nstart = "1s"\ncount = 8'
-    run = fullpipe.run(SCENARIO.replace('"bbr1"', transfers), trace="10ms", duration="4s")
+    run = fullpipe.run(SCENARIO.replace('"bbr1"', transfers), trace="10ms", duration="6s")
     ends = [flow["completion_s"] for flow in run.flow_metrics if flow["completion_s"] is not None]
     assert len(ends) == 8
     begin, end = 1, 1.1 + max(ends)  # with the jitter of the start and half a bin

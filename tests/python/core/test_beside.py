@@ -23,6 +23,7 @@ _BOTH = (
     SCENARIO.replace('cc = "bbr1"', 'name = "web"\ncc = "cubic"\napp = "request 20kB think 50ms"')
     .replace('cc = "cubic"\n', 'name = "bulk"\ncc = "cubic"\n', 1)
     .replace('"2s"', '"4s"')
+    .replace("1bdp", "2bdp")
 )
 """A download and a client."""
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 EXAMPLE = Path(__file__).parents[3] / "examples" / "python-controller"
 BASE = """\
 # A flow alone, with loss
+stack = "rfc"
 duration = "4s"
 [path]
 rate = "20mbit"
@@ -157,6 +158,7 @@ def test_it_runs_in_sweeps_on_threads_and_in_compare_and_in_check(
 
 TWO_PATHS = """\
 # A connection over two links, whose second subflow ends, next to another connection
+stack = "rfc"
 duration = "8s"
 start_jitter = "50ms"
 [path]

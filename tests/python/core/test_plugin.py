@@ -76,6 +76,7 @@ def test_run_shows_the_algorithms_own_name(fullpipe: Fullpipe) -> None:
 
 def test_newreno_in_c_has_the_results_of_the_built_in_one(fullpipe: Fullpipe) -> None:
     options = ["--rate", "20mbit", "--rtt", "40ms", "--loss", "0.1%", "--duration", "20s", "--json"]
+    options += ["--stack", "rfc"]
     flows = []
     for name in ("./libcreno.so", "newreno"):
         done = fullpipe("run", name, *options, "--set", "flow.0.name=flow")
@@ -262,7 +263,7 @@ def test_names_are_told_apart(fullpipe: Fullpipe, tmp_path: Path) -> None:
 
 def test_a_refused_library_is_not_what_a_later_build_runs(tmp_path: Path) -> None:
     library, source = tmp_path / "libturns.so", tmp_path / "turns.c"
-    path: dict[str, Any] = {"rate": "10mbit", "rtt": "20ms", "duration": "2s"}
+    path: dict[str, Any] = {"rate": "10mbit", "rtt": "20ms", "duration": "2s", "stack": "rfc"}
 
     def build_of(name: str, window: str) -> None:
         text = IN_C.read_text().replace('FULLPIPE_TEXT("creno")', f'FULLPIPE_TEXT("{name}")')

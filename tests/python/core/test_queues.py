@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from conftest import Fullpipe
 
 THREE = """\
+stack = "rfc"
 duration = "8s"
 [path]
 rate = "20mbit"

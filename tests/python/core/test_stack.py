@@ -44,14 +44,22 @@ def test_linux_is_its_keys_its_profile_and_the_pacing_of_its_queue(
     keys = {f"flow.0.{key}": value for key, value in LINUX.items()}
     keys |= {"flow.0.params.profile": "linux", "flow.0.pacing": pacing}
     whole = fullpipe.run(cc, **PATH, stack=stack)
-    assert numbers(whole) == numbers(fullpipe.run(cc, **PATH, set=keys))
-    assert numbers(whole) != numbers(fullpipe.run(cc, **PATH))
+    assert numbers(whole) == numbers(fullpipe.run(cc, **PATH, set=keys, stack="rfc"))
+    assert numbers(whole) != numbers(fullpipe.run(cc, **PATH, stack="rfc"))
 
 
-def test_rfc_is_the_usual_one() -> None:
-    assert numbers(fullpipe.run("cubic", **PATH, stack="rfc")) == numbers(
-        fullpipe.run("cubic", **PATH)
-    )
+def test_linux_is_the_usual_one() -> None:
+    usual = fullpipe.run("cubic", **PATH)
+    assert numbers(usual) == numbers(fullpipe.run("cubic", **PATH, stack="linux"))
+    assert tomllib.loads(usual.scenario.to_toml())["stack"] == "linux"
+
+
+def test_datagrams_have_no_operating_systems_tcp() -> None:
+    for stack in ("rfc", "linux", "linux-fq"):
+        keys = {"flow.0.transport": "datagram"}
+        [flow] = fullpipe.run("cubic", **PATH, stack=stack, set=keys).flow_metrics
+        [specified] = fullpipe.run("cubic", **PATH, stack="rfc", set=keys).flow_metrics
+        assert flow == specified, stack
 
 
 def test_a_profile_that_is_given_and_a_preset_stay_what_they_are() -> None:

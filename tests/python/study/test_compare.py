@@ -170,7 +170,7 @@ def test_transfers_have_a_length_and_an_end(fullpipe: Fullpipe, tmp_path: Path) 
     assert (done.returncode, done.stderr) == (0, "")
     assert (
         done.stdout.splitlines()[1]
-        == "20mbit, RTT 20ms, pfifo with 1bdp; 2MB each, for 600s at most"
+        == "20mbit, RTT 20ms, pfifo with 1bdp; 2MB each, for 600s at most; stack linux"
     )
     assert "done" in done.stdout
     rows = pl.read_parquet(tmp_path / "kept" / "alone" / "runs" / "*.parquet")
@@ -252,7 +252,7 @@ def test_a_key_of_flow_0_is_that_of_each_algorithm_alone_and_together(
 
 def test_seeds_without_a_metric_are_named(fullpipe: Fullpipe, tmp_path: Path) -> None:
     """A transfer that is not complete at the end has no completion time."""
-    path = ("--rate", "10mbit", "--rtt", "40ms", "--set", "path.loss=2%", "--duration", "2s")
+    path = ("--rate", "10mbit", "--rtt", "40ms", "--loss", "2%", "--duration", "2s", "--stack", "rfc")
     words = ("compare", "cubic", "bbr3", "--bytes", "2MB", *path, "--repeat", "6", "--out", "kept")
     done = fullpipe(*words)
     assert done.returncode == 0, done.stderr
@@ -260,7 +260,8 @@ def test_seeds_without_a_metric_are_named(fullpipe: Fullpipe, tmp_path: Path) ->
     assert {row["runs"] for row in rows} == {6}
     assert "means of 5 to 6 seeds" in done.stdout
     assert "without completion time: alone, bbr3, seed 3" in done.stdout.splitlines()
-    scenario = """duration = "2s"
+    scenario = """stack = "rfc"
+duration = "2s"
 path = { rate = "10mbit", rtt = "40ms", buffer = "1bdp", loss = "2%" }
 [[flow]]
 cc = "bbr3"

@@ -20,7 +20,7 @@ fn round_at(driver: &mut Driver, rtt: Span) {
 
 #[test]
 fn all_double_the_window_every_round_on_a_steady_path() {
-    for kind in ["hystart++", "hystart", "classic"] {
+    for kind in ["hystart++", "hystart", "hystart-5.16", "classic"] {
         let mut driver = cubic_with(kind);
         for window in [10.0, 20.0, 40.0, 80.0, 160.0] {
             assert_eq!(driver.cwnd(), window, "{kind}");
@@ -243,6 +243,20 @@ fn hystart_ends_another_slow_start_only_after_a_timeout() {
             .filter(|(_, change)| change.reason.starts_with("RTT above"));
         assert_eq!(found.count(), ends, "{:?}", driver.transitions());
     }
+}
+
+/// From 10 segments the window passes 16 with the sixth ACK of a flight. There, the first round of Linux 5.16 began: the
+/// train of the flight is shorter by the five ACKs before, and ends slow start six segments later. packetdrill's test of
+/// ACK trains has 36 segments since the repair, and 40 before.
+#[test]
+fn hystart_of_linux_5_16_measures_trains_from_where_the_window_passes_sixteen() {
+    let windows = ["hystart", "hystart-5.16"].map(|kind| {
+        let mut driver = cubic_with(kind);
+        driver.round_of(300, Span::from_micros(300), |_| BASE);
+        assert_eq!(driver.transitions().len(), 1);
+        driver.ssthresh()
+    });
+    assert_eq!(windows[1] - windows[0], 6.0, "{windows:?}");
 }
 
 #[test]

@@ -73,6 +73,7 @@ words! {
 const SLOW_STARTS: &[&str] = &[
     SlowStartKind::HyStartPlusPlus.word(),
     SlowStartKind::HyStart.word(),
+    SlowStartKind::HyStartLateRounds.word(),
     SlowStartKind::Classic.word(),
 ];
 
@@ -82,7 +83,7 @@ params! {
         profile: CubicProfile = Param::choice(CubicProfile::WORDS)
             .says("Rules to follow where the RFC and Linux differ", "RFC 9438 §4"),
         slow_start: SlowStartKind = Param::choice(SLOW_STARTS).says(
-            "Slow-start algorithm; classic is that of RFC 5681, with at most 2 segments of growth per ACK",
+            "Slow-start algorithm; hystart is that of Linux since 6.14, hystart-5.16 that of Linux 5.16 to 6.13 before the repair of its rounds, classic that of RFC 5681, with at most 2 segments of growth per ACK",
             "RFC 9438 §4.10",
         ),
         c: f64 = Param::number(0.4, 0.001..=100.0).unit("segments/s^3")

@@ -37,9 +37,21 @@ pub struct HyStart {
     found: bool,
     round_min_rtt: Option<Span>,
     samples: u32,
+    /// Whether rounds count from the minimum window for detection on, not from the first ACK.
+    late_rounds: bool,
 }
 
 impl HyStart {
+    /// Returns that of Linux 5.16 to 6.13: its first round begins where the window passes the minimum for detection, in
+    /// the midst of a flight's ACKs. "tcp_cubic: fix incorrect HyStart round start detection" repaired that in
+    /// 6.14, and in the stable kernels of February 2025.
+    pub fn with_late_rounds() -> HyStart {
+        HyStart {
+            late_rounds: true,
+            ..HyStart::default()
+        }
+    }
+
     fn new_round(&mut self, now: Time) {
         self.round_start = now;
         self.last_ack = now;
@@ -105,12 +117,16 @@ impl SlowStart for HyStart {
         let Some(rtt) = ack.rtt else { return grow };
         let delay_min = self.delay_min.map_or(rtt.raw, |least| least.min(rtt.raw));
         self.delay_min = Some(delay_min);
+        let small = self.found || cwnd < cx.conn.smss * LOW_WINDOW;
         // Rounds count from the first ACK on, so that they begin where a flight's ACKs begin, at
         // any window size.
+        if small && self.late_rounds {
+            return grow;
+        }
         if self.round.on_ack(ack.newest.delivered, cx.conn.delivered) {
             self.new_round(cx.now);
         }
-        if self.found || cwnd < cx.conn.smss * LOW_WINDOW {
+        if small {
             return grow;
         }
         let rate = || pacing_rate(cx.conn, cwnd, ack, ssthresh);

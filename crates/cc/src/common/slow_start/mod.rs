@@ -19,8 +19,10 @@ words! {
         Classic = "classic",
         /// RFC 9406.
         HyStartPlusPlus = "hystart++",
-        /// Linux's HyStart.
+        /// Linux's HyStart, since 6.14.
         HyStart = "hystart",
+        /// HyStart of Linux 5.16 to 6.13.
+        HyStartLateRounds = "hystart-5.16",
     }
 }
 
@@ -82,6 +84,7 @@ impl AnySlowStart {
         match kind {
             SlowStartKind::Classic => AnySlowStart::Classic(Classic::new(limit)),
             SlowStartKind::HyStart => AnySlowStart::HyStart(HyStart::default()),
+            SlowStartKind::HyStartLateRounds => AnySlowStart::HyStart(HyStart::with_late_rounds()),
             SlowStartKind::HyStartPlusPlus => {
                 AnySlowStart::HyStartPlusPlus(HyStartPlusPlus::default())
             }

@@ -234,8 +234,15 @@ impl Case {
     ///
     /// # Panics If the scenario is not valid, which is a bug in this table.
     pub fn scenario(&self, seconds: u32) -> Scenario {
+        self.with_stack("rfc", seconds)
+    }
+
+    /// Returns the same with the TCP of another `stack`.
+    ///
+    /// # Panics If the scenario is not valid, which is a bug in this table.
+    pub fn with_stack(&self, stack: &str, seconds: u32) -> Scenario {
         let text = format!(
-            "duration = \"{seconds}s\"\n[path]\n{}\n{}\n",
+            "stack = \"{stack}\"\nduration = \"{seconds}s\"\n[path]\n{}\n{}\n",
             self.path, self.flows
         );
         Scenario::parse(&text, self.name).unwrap_or_else(|error| panic!("{error}"))

@@ -14,16 +14,22 @@ use fullpipe_cc::Registry;
 use fullpipe_sim::Simulation;
 use fullpipe_trace::TraceLevel;
 
-/// Name in the table, run, seconds of virtual time, whether there is a row at every ACK.
-const COUNTED: &[(&str, &str, u32, bool)] = &[
-    ("cubic-1g", "cubic-1g", 2, false),
-    ("bbr3-1g", "bbr3-1g", 2, false),
-    ("bbr1-lossy", "bbr1-lossy", 2, false),
-    ("cubic-10-flows", "cubic-10-flows", 2, false),
-    ("cubic-1000-flows", "cubic-1000-flows", 2, false),
-    ("fq_codel-10-flows", "fq_codel-10-flows", 2, false),
-    ("cubic-1g, every ACK", "cubic-1g", 1, true),
-    ("small, with set-up", "small", 1, false),
+type Counted = (&'static str, &'static str, &'static str, u32, bool);
+
+/// Name in the table, run, `stack`, seconds of virtual time, whether there is a row at every ACK.
+const COUNTED: &[Counted] = &[
+    ("cubic-1g", "cubic-1g", "rfc", 2, false),
+    ("bbr3-1g", "bbr3-1g", "rfc", 2, false),
+    ("bbr1-lossy", "bbr1-lossy", "rfc", 2, false),
+    ("cubic-10-flows", "cubic-10-flows", "rfc", 2, false),
+    ("cubic-1000-flows", "cubic-1000-flows", "rfc", 2, false),
+    ("fq_codel-10-flows", "fq_codel-10-flows", "rfc", 2, false),
+    ("cubic-1g, every ACK", "cubic-1g", "rfc", 1, true),
+    ("cubic-1g, linux", "cubic-1g", "linux", 2, false),
+    ("cubic-1g, linux-fq", "cubic-1g", "linux-fq", 2, false),
+    ("bbr3-1g, linux", "bbr3-1g", "linux", 2, false),
+    ("bbr3-1g, linux-fq", "bbr3-1g", "linux-fq", 2, false),
+    ("small, with set-up", "small", "rfc", 1, false),
 ];
 
 /// Difference from the table that fails, in percent: with the table's compiler, and with another.
@@ -38,7 +44,7 @@ fn main() {
     }
 }
 
-fn counted(name: &str) -> (&'static str, &'static str, u32, bool) {
+fn counted(name: &str) -> Counted {
     let found = COUNTED.iter().find(|(known, ..)| *known == name);
     *found.unwrap_or_else(|| {
         let known: Vec<&str> = COUNTED.iter().map(|(name, ..)| *name).collect();
@@ -48,7 +54,7 @@ fn counted(name: &str) -> (&'static str, &'static str, u32, bool) {
 }
 
 /// Runs a case; returns the number of data packets.
-fn run((_, case, seconds, traced): (&str, &str, u32, bool)) -> u64 {
+fn run((_, case, stack, seconds, traced): Counted) -> u64 {
     let case: &Case = CASES
         .iter()
         .find(|known| known.name == case)
@@ -58,8 +64,12 @@ fn run((_, case, seconds, traced): (&str, &str, u32, bool)) -> u64 {
     } else {
         TraceLevel::Off
     };
-    let mut simulation = Simulation::new(&case.scenario(seconds), &Registry::default(), level)
-        .unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = Simulation::new(
+        &case.with_stack(stack, seconds),
+        &Registry::default(),
+        level,
+    )
+    .unwrap_or_else(|error| panic!("{error}"));
     while !simulation.advance(u64::MAX) {}
     simulation.finish().summary.packets
 }

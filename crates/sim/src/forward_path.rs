@@ -411,6 +411,24 @@ impl ForwardPath<'_> {
         self.await_ack(network);
     }
 
+    /// Lets a receiver with Linux's rules read a usual segment.
+    #[inline(always)]
+    fn receive_as_linux(
+        &mut self,
+        network: &mut Network,
+        at: Time,
+        segment: &Segment,
+        waited: Span,
+    ) {
+        let in_order = self.receiver.in_order();
+        if let Some(ack) = self.receiver.on_usual_segment_as_linux(at, segment) {
+            self.path
+                .acknowledge(network, self.meter, self.key, at, ack, &[]);
+        }
+        self.delivered(at, in_order, waited);
+        self.await_ack(network);
+    }
+
     /// Lets a TCP receiver without processing time read a packet.
     fn read(&mut self, network: &mut Network, at: Time, packet: &PacketInTransit) {
         let key = self.key;
@@ -492,6 +510,9 @@ impl ForwardPath<'_> {
             waited,
         };
         if self.is_plain {
+            if self.receiver.is_usual_as_linux(at, segment) {
+                return self.receive_as_linux(network, at, segment, waited);
+            }
             return self.read(network, at, &packet);
         }
         if self.path.gone {

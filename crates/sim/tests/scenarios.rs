@@ -367,7 +367,7 @@ fn refusals_name_file_key_value_and_fix() {
     );
     let word = refusal("cc = \"cubic\"\nparams = { slow_start = \"slow\" }").to_string();
     assert!(
-        word.contains("fix: give one of \"hystart++\", \"hystart\", \"classic\""),
+        word.contains("fix: give one of \"hystart++\", \"hystart\", \"hystart-5.16\", \"classic\""),
         "{word}"
     );
 }

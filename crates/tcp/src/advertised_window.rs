@@ -25,6 +25,8 @@ struct Stamp {
 enum Policy {
     Controlled(Box<dyn ReceiverController>, ReceiverDecision),
     Tuned(AutoTuning),
+    /// A window that grows whatever the round-trip time is, which is not measured.
+    Growing(AutoTuning),
 }
 
 /// The advertised window: its policy, and the measurements that the policy needs.
@@ -62,6 +64,12 @@ impl AdvertisedWindow {
         AdvertisedWindow::new(Span::from_nanos(1), Policy::Tuned(tuning), smss)
     }
 
+    /// A window that grows to `most` as data arrives.
+    pub(crate) fn growing(most: Bytes, smss: Bytes) -> AdvertisedWindow {
+        let policy = Policy::Growing(AutoTuning::growing(most, smss));
+        AdvertisedWindow::new(Span::from_nanos(1), policy, smss)
+    }
+
     fn new(tick: Span, policy: Policy, smss: Bytes) -> AdvertisedWindow {
         AdvertisedWindow {
             tick,
@@ -79,7 +87,7 @@ impl AdvertisedWindow {
     pub(crate) fn controller(&self) -> Option<&dyn ReceiverController> {
         match &self.policy {
             Policy::Controlled(controller, _) => Some(&**controller),
-            Policy::Tuned(_) => None,
+            Policy::Tuned(_) | Policy::Growing(_) => None,
         }
     }
 
@@ -93,11 +101,19 @@ impl AdvertisedWindow {
 
     /// Processes the arrival of a data segment, in order or not. Returns whether it lets a tuned
     /// window grow.
+    #[inline]
     pub(crate) fn on_arrival(&mut self, now: Time, segment: &Segment) -> bool {
+        if let Policy::Growing(tuning) = &mut self.policy {
+            return tuning.on_arrival();
+        }
+        self.on_measured_arrival(now, segment)
+    }
+
+    fn on_measured_arrival(&mut self, now: Time, segment: &Segment) -> bool {
         let rtt = self.measure(now, segment);
         let (controller, decision) = match &mut self.policy {
             Policy::Controlled(controller, decision) => (controller, decision),
-            Policy::Tuned(tuning) => return tuning.on_arrival(),
+            Policy::Tuned(tuning) | Policy::Growing(tuning) => return tuning.on_arrival(),
         };
         let tick = segment.sent.as_nanos() / self.tick.as_nanos();
         let retransmit = segment.seq + 1 < self.highest && tick > self.highest_tick;
@@ -125,7 +141,16 @@ impl AdvertisedWindow {
     pub(crate) fn decision(&self) -> ReceiverDecision {
         match &self.policy {
             Policy::Controlled(_, decision) => *decision,
-            Policy::Tuned(_) => ReceiverDecision::default(),
+            Policy::Tuned(_) | Policy::Growing(_) => ReceiverDecision::default(),
+        }
+    }
+
+    /// Returns the time of the controller's timer, if any.
+    #[inline]
+    pub(crate) fn wake_at(&self) -> Option<Time> {
+        match &self.policy {
+            Policy::Controlled(_, decision) => decision.wake_at,
+            Policy::Tuned(_) | Policy::Growing(_) => None,
         }
     }
 
@@ -168,18 +193,25 @@ impl AdvertisedWindow {
 
     /// Returns the window, in segments, of an ACK sent at `at` for everything before `next`; `most`
     /// is the size of the buffer.
+    #[inline]
     pub(crate) fn window(&mut self, at: Time, next: u64, most: u32) -> u32 {
+        let Policy::Growing(tuning) = &self.policy else {
+            return self.measured_window(at, next, most);
+        };
+        let wanted = tuning.offered();
+        self.advertise(next, wanted, most)
+    }
+
+    fn measured_window(&mut self, at: Time, next: u64, most: u32) -> u32 {
         let wanted = match &mut self.policy {
             Policy::Controlled(_, decision) => {
                 decision.window.unwrap_or(self.smss * u64::from(most))
             }
-            Policy::Tuned(tuning) => tuning.window(at, self.smss * next, self.rtt.srtt),
+            Policy::Tuned(tuning) | Policy::Growing(tuning) => {
+                tuning.window(at, self.smss * next, self.rtt.srtt)
+            }
         };
-        // At least one segment: there are no zero-window probes.
-        let wanted = (wanted.get() / self.smss.get()).clamp(1, u64::from(most.max(1)));
-        // RFC 9293 §3.8.6, RFC 9840 §4.1.1: the right edge never moves left. The window shrinks
-        // only as data arrives.
-        self.right_edge = self.right_edge.max(next + wanted);
+        let window = self.advertise(next, wanted, most);
         let tick = self.ticks(at);
         match self.stamps.back_mut() {
             Some(last) if last.tick == tick => last.right_edge = self.right_edge,
@@ -190,6 +222,16 @@ impl AdvertisedWindow {
                 echoed: false,
             }),
         }
+        window
+    }
+
+    /// Returns the window of an ACK for everything before `next` that offers `wanted`, of a buffer of `most`.
+    fn advertise(&mut self, next: u64, wanted: Bytes, most: u32) -> u32 {
+        // At least one segment: there are no zero-window probes.
+        let wanted = (wanted.get() / self.smss.get()).clamp(1, u64::from(most.max(1)));
+        // RFC 9293 §3.8.6, RFC 9840 §4.1.1: the right edge never moves left. The window shrinks
+        // only as data arrives.
+        self.right_edge = self.right_edge.max(next + wanted);
         (self.right_edge - next) as u32
     }
 }

@@ -51,10 +51,16 @@ impl AutoTuning {
 
     /// Processes the arrival of a data segment: the window grows by two segments, up to the clamp
     /// (`tcp_grow_window`). Returns whether it grew.
+    #[inline]
     pub(crate) fn on_arrival(&mut self) -> bool {
         let before = self.offered;
         self.offered = (before + self.smss * 2).min(self.clamp);
         self.offered > before
+    }
+
+    /// Returns the advertised window.
+    pub(crate) fn offered(&self) -> Bytes {
+        self.offered
     }
 
     /// Returns the window at `now`, when the application has read everything before `read`. `rtt`

@@ -41,6 +41,11 @@ impl Echo {
         }
     }
 
+    /// Returns whether an ECN-capable segment has arrived.
+    pub(crate) fn has_seen(&self) -> bool {
+        self.seen
+    }
+
     /// Returns whether a delayed ACK must leave before this segment is counted (RFC 8257 §3.2).
     pub(crate) fn calls_for_ack(&self, segment: &Segment) -> bool {
         self.feedback == EcnFeedback::Dctcp && segment.ce != self.dctcp_ce

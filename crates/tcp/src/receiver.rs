@@ -72,6 +72,8 @@ pub struct Receiver {
     /// Whether data segments need extra processing, for ECN, the window, the client or heuristics. A
     /// segment that is ECN-capable needs it, and those after it.
     attentive: bool,
+    /// Whether that is because of Linux's rules alone; known from the SYN on.
+    linux_alone: bool,
     /// TS.Recent and Last.ACK.sent (RFC 7323 §4.3).
     ts_recent: Time,
     last_ack: u64,
@@ -105,6 +107,7 @@ impl Receiver {
             optimist: None,
             ahead: 0,
             attentive: false,
+            linux_alone: false,
             ts_recent: Time::ZERO,
             last_ack: 0,
         }
@@ -178,6 +181,7 @@ impl Receiver {
     ) {
         self.on_time(now, &mut emit);
         if segment.syn {
+            self.linux_alone = self.has_linux_alone();
             if let Some(heuristics) = &mut self.heuristics {
                 heuristics.rtt.on_syn(now, segment);
             }

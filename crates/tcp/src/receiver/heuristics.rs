@@ -1,7 +1,8 @@
 //! Heuristics of Linux's receiver: its rules for delayed ACKs, and the compression of ACKs for
 //! segments out of order.
 
-use fullpipe_units::Time;
+use fullpipe_cc::EcnCodepoint;
+use fullpipe_units::{Span, Time};
 
 use super::Receiver;
 use super::linux_acks::LinuxAcks;
@@ -10,7 +11,6 @@ use super::round_trip::RoundTrip;
 use super::sack_compression::SackCompression;
 use super::train::{Received, Train};
 use crate::advertised_window::AdvertisedWindow;
-use crate::autotune::AutoTuning;
 use crate::wire::{Ack, Block, Segment};
 
 /// Payload from which on a segment lets the window grow (Linux: tcp_event_data_recv).
@@ -62,10 +62,71 @@ impl Receiver {
     pub fn with_linux_acks(mut self) -> Receiver {
         let window = self.window.min(self.largest_unscaled());
         self.heuristics().acks = Some(LinuxAcks::new(window));
-        let tuning = AutoTuning::growing(self.buffer, self.smss);
         self.offer
-            .get_or_insert_with(|| Box::new(AdvertisedWindow::tuned(tuning, self.smss)));
+            .get_or_insert_with(|| Box::new(AdvertisedWindow::growing(self.buffer, self.smss)));
         self
+    }
+
+    /// Returns whether Linux's rules are all that data segments without ECN need, as long as they are in order.
+    pub(super) fn has_linux_alone(&self) -> bool {
+        let acks = self.heuristics.as_ref().is_some_and(|it| it.acks.is_some());
+        acks && self.client.is_none()
+            && self.optimist.is_none()
+            && self.controller().is_none()
+            && self.policy.coalesce == Span::ZERO
+    }
+
+    /// Returns whether a segment that arrives at `now` can be read by
+    /// [`on_usual_segment_as_linux`](Receiver::on_usual_segment_as_linux): it is the next one, nothing is due before,
+    /// and Linux's rules are all that it needs.
+    #[inline(always)] // once for each packet
+    pub fn is_usual_as_linux(&self, now: Time, segment: &Segment) -> bool {
+        self.linux_alone
+            && segment.seq == self.next
+            && self.early.is_empty()
+            && !segment.syn
+            && segment.ecn == EcnCodepoint::NotEct
+            && !self.echo.has_seen()
+            && self.duplicate.is_none()
+            && self.due.is_none_or(|due| due > now)
+    }
+
+    /// Processes a [usual](Receiver::is_usual_as_linux) segment like [`on_segment`](Receiver::on_segment), with less
+    /// work; returns the ACK that leaves at once.
+    #[inline(always)]
+    pub fn on_usual_segment_as_linux(&mut self, now: Time, segment: &Segment) -> Option<Ack> {
+        debug_assert!(self.blocks.is_empty());
+        self.note_timestamp(segment);
+        self.accept(segment);
+        self.pending += 1;
+        let (smss, in_order, next, most) = (self.smss, self.in_order, self.next, self.window);
+        let offer = self.offer.as_deref_mut()?;
+        let grows = offer.on_arrival(now, segment) && segment.size >= SMALL;
+        let Heuristics {
+            rtt,
+            acks,
+            compression,
+            ..
+        } = self.heuristics.as_deref_mut()?;
+        let acks = acks.as_mut()?;
+        rtt.on_segment(now, segment, false, smss);
+        acks.on_data(now, u64::from(segment.size) < smss.get(), segment.push, rtt);
+        if grows {
+            acks.on_larger_window();
+        }
+        if !(acks.is_due(in_order, smss) || acks.is_due_on_read())
+            && let Some(due) = acks.delay(now, rtt)
+        {
+            self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+            return None;
+        }
+        let window = offer.window(now, next, most);
+        acks.on_ack_sent(in_order, window);
+        if let Some(compression) = compression {
+            compression.on_ack_sent();
+        }
+        self.begin_ack();
+        Some(self.ack_with_window(now, window))
     }
 
     /// Compresses the ACKs of segments out of order: they wait for this share of the RTT.

@@ -39,9 +39,7 @@ impl Receiver {
     /// Returns the time of the timer of the receiver's algorithm.
     #[inline]
     pub(super) fn wake_at(&self) -> Option<Time> {
-        self.offer
-            .as_ref()
-            .and_then(|offer| offer.decision().wake_at)
+        self.offer.as_ref().and_then(|offer| offer.wake_at())
     }
 
     /// Processes a segment as the schedule of the receiver's algorithm says. Returns whether there is

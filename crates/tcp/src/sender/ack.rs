@@ -197,7 +197,6 @@ impl<C: Controller> Sender<C> {
             && self.sacked == 0
             && self.retransmitted.is_empty()
             && self.timer.tlp.is_none()
-            && !self.timer.is_linux()
             && self.acked.is_none()
     }
 

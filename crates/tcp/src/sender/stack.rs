@@ -187,13 +187,19 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    fn burst_size(&self) -> Bytes {
-        self.pacer.burst_size(
-            self.cwnd(),
-            self.conn.smss * (self.next - self.una),
-            self.decision.ssthresh,
-            (self.rtt.srtt, self.rtt.min),
-        )
+    /// Returns the size of a burst.
+    fn burst_size(&mut self) -> Bytes {
+        let (cwnd, outstanding) = (self.cwnd(), self.conn.smss * (self.next - self.una));
+        let (ssthresh, rtts) = (self.decision.ssthresh, (self.rtt.srtt, self.rtt.min));
+        let pacer = &self.pacer;
+        let size = || pacer.burst_size(cwnd, outstanding, ssthresh, rtts);
+        match &mut self.stack {
+            // A larger window than the outstanding data decides alone.
+            Some(stack) if pacer.rate.is_none() => {
+                stack.burst_size((cwnd, cwnd.max(outstanding), ssthresh, rtts), size)
+            }
+            _ => size(),
+        }
     }
 
     fn has_tso(&self) -> bool {
@@ -218,8 +224,13 @@ impl<C: Controller> Sender<C> {
             .stack
             .as_mut()
             .and_then(|stack| stack.after_write(&writing));
-        self.lower(now, lower, observer);
-        let writing = self.writing(now, written);
+        let writing = match lower {
+            None => writing,
+            Some(_) => {
+                self.lower(now, lower, observer);
+                self.writing(now, written)
+            }
+        };
         // Nothing changes it until the next ACK, whose growth depends on it.
         let limited = self
             .stack

@@ -7,7 +7,7 @@ mod send_buffer;
 mod tso;
 mod validation;
 
-use fullpipe_units::{Bytes, Time};
+use fullpipe_units::{Bytes, Span, Time};
 
 pub use self::metrics::MetricsCache;
 pub(crate) use self::metrics::{Closing, Metrics};
@@ -44,7 +44,13 @@ pub(crate) struct StackState {
     tso: Option<Tso>,
     /// The cache, until the connection has left its values there.
     cache: Option<MetricsCache>,
+    /// The latest size of an unpaced burst, with what it follows from.
+    burst: Option<(BurstOf, Bytes)>,
 }
+
+/// What the size of an unpaced burst follows from: window, the larger one of window and outstanding data, slow-start
+/// threshold, smoothed and minimum RTT.
+type BurstOf = (Bytes, Bytes, Bytes, (Span, Span));
 
 #[derive(Debug)]
 enum Validation {
@@ -80,6 +86,7 @@ impl StackState {
                 .map(|max| SendBuffer::new(max, windows, smss)),
             tso: stack.tso.then(|| Tso::new(smss)),
             cache: None,
+            burst: None,
         }))
     }
 
@@ -121,6 +128,18 @@ impl StackState {
     /// Returns whether data leave in the bursts of segmentation offload.
     pub(crate) fn has_tso(&self) -> bool {
         self.tso.is_some()
+    }
+
+    /// Returns the size of a burst, which `size` computes if `of` has changed.
+    pub(crate) fn burst_size(&mut self, of: BurstOf, size: impl FnOnce() -> Bytes) -> Bytes {
+        match self.burst {
+            Some((same, size)) if same == of => size,
+            _ => {
+                let size = size();
+                self.burst = Some((of, size));
+                size
+            }
+        }
     }
 
     /// Returns the next burst of segmentation offload; `None` without it.

@@ -33,8 +33,9 @@ pub(crate) struct Queue {
 /// The send buffer.
 #[derive(Debug)]
 pub(super) struct SendBuffer {
-    /// Payload of a full segment.
+    /// Payload of a full segment, and its memory in the write queue before it is sent.
     smss: Bytes,
+    unsent: Bytes,
     /// Memory that the write queue may take (sk->sk_sndbuf), and its limit (tcp_wmem).
     size: Bytes,
     max: Bytes,
@@ -50,6 +51,7 @@ impl SendBuffer {
     pub(super) fn new(max: Bytes, windows: u64, smss: Bytes) -> SendBuffer {
         SendBuffer {
             smss,
+            unsent: smss + OVERHEAD / buffer_size(smss),
             size: (room(smss) * (windows * INITIAL)).min(max),
             max,
             windows,
@@ -69,8 +71,8 @@ impl SendBuffer {
         // A third must be free before the application writes again (Linux:
         // sk_stream_is_writeable).
         if !self.is_full || in_use * 3 <= self.size * 2 {
-            let each = self.smss + OVERHEAD / buffer_size(self.smss);
-            let room = self.size.saturating_sub(in_use).get().div_ceil(each.get());
+            let room = self.size.saturating_sub(in_use).get();
+            let room = room.div_ceil(self.unsent.get());
             self.written = queue.app.min(self.written.max(queue.next) + room);
             self.is_full = self.written < queue.app;
         }
@@ -84,8 +86,7 @@ impl SendBuffer {
     /// Returns the memory that the write queue takes.
     fn in_use(&self, queue: &Queue) -> Bytes {
         let sent = (self.smss + OVERHEAD / queue.burst) * (queue.next - queue.una);
-        let unsent = (self.smss + OVERHEAD / buffer_size(self.smss))
-            * self.written.saturating_sub(queue.next);
+        let unsent = self.unsent * self.written.saturating_sub(queue.next);
         sent + unsent
     }
 }

@@ -44,11 +44,11 @@ pub(crate) struct StackState {
     tso: Option<Tso>,
     /// The cache, until the connection has left its values there.
     cache: Option<MetricsCache>,
-    /// The latest size of an unpaced burst, with what it follows from.
+    /// The latest size of an unpaced burst, with its cause.
     burst: Option<(BurstOf, Bytes)>,
 }
 
-/// What the size of an unpaced burst follows from: window, the larger one of window and outstanding data, slow-start
+/// Values that decide the size of an unpaced burst: window, the larger one of window and outstanding data, slow-start
 /// threshold, smoothed and minimum RTT.
 type BurstOf = (Bytes, Bytes, Bytes, (Span, Span));
 

@@ -27,6 +27,7 @@ from fullpipe.commands.options import (
     repeat_option,
     seed_option,
     setting,
+    stack_option,
 )
 from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import fail, user_errors
@@ -39,7 +40,7 @@ BBR_DRAFT = "bbr-draft"
 @shares(
     (
         "the suite has the scenarios; `--set` sets a parameter of the algorithm or queue",
-        [PATH, "--stack", "--duration", "--set"],
+        [PATH, "--duration", "--set"],
     ),
     ("its argument is the algorithm or queue", ["--cc"]),
 )
@@ -73,6 +74,7 @@ def command(
             "it; repeatable.",
         ),
     ] = None,
+    stack: Annotated[str | None, stack_option("the suite's")] = None,
     quick: Annotated[
         bool,
         Option("--quick", help="Evaluate the ends of each axis only."),
@@ -156,6 +158,11 @@ def command(
             ):
                 if given:
                     fail(f"{option}: not for --suite {BBR_DRAFT}\n  fix: leave it out")
+            if stack:
+                fail(
+                    f"--stack {stack}: not for --suite {BBR_DRAFT}, whose cases have the stack of the draft, rfc\n"
+                    "  fix: leave it out"
+                )
             name = resolve.name_of(algorithm)
             params = {**resolve.params_of(name), **params}
             verdicts = _draft(resolve.bare(name), params, seed, out, as_json=as_json)
@@ -166,7 +173,7 @@ def command(
             from fullpipe.study.evaluation.suite import suite as suite_of
             from fullpipe.study.question import Contender
 
-            criteria = suite_of(suite).with_axes(axes_of(axis or ()), criterion or ())
+            criteria = suite_of(suite, stack).with_axes(axes_of(axis or ()), criterion or ())
             [name] = (
                 [queue_of(algorithm)] if criteria.subject == "queue" else algorithms_of([algorithm])
             )

@@ -17,7 +17,7 @@ from fullpipe.algorithms import resolve
 from fullpipe.commands.declare import WORDS, Argument, Option, wrong
 from fullpipe.errors import UNEVALUATED, called, fail
 from fullpipe.scenario import origin
-from fullpipe.scenario.path_options import PATH_OPTIONS, PathOption
+from fullpipe.scenario.path_options import PATH_OPTIONS, STACK, PathOption
 from fullpipe.study.engine import LOCAL, RAY
 
 ON = (
@@ -180,6 +180,29 @@ def scenario_argument(purpose: str) -> Argument:
 def seed_option(text: str) -> Option:
     """Returns the option --seed with this help."""
     return Option(min=0, max=2**63 - 1, metavar="N", help=text)
+
+
+def stack_option(instead: str) -> Option:
+    """Returns the option --stack of a command whose scenarios come from a file, like "the suite's"."""
+    return Option(
+        metavar=STACK.metavar,
+        parser=_stack,
+        help=f"{STACK.help} (default: {instead}, or {STACK.usual}).",
+    )
+
+
+def _stack(name: str) -> str:
+    try:
+        _core.Scenario.parse(origin.of_algorithms(["newreno"]), "", [(STACK.key, name)])
+    except _core.ScenarioError as error:
+        raise wrong(name, error.problem, error.fix) from None
+    called[f"--set {STACK.key}={name}"] = f"--{STACK.name} {name}"
+    return name
+
+
+def stack_setting(name: str | None) -> list[tuple[str, str]]:
+    """Returns the value of --stack as --set has it."""
+    return [] if name is None else [(STACK.key, name)]
 
 
 def repeat_option(

@@ -19,6 +19,8 @@ from fullpipe.commands.options import (
     repeat_option,
     set_option,
     setting,
+    stack_option,
+    stack_setting,
 )
 from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import fail, user_errors
@@ -28,7 +30,6 @@ from fullpipe.study.engine import Engine
 
 @shares(
     ("the study has the paths", [PATH, "--duration"]),
-    ("--set stack=linux is the same", ["--stack"]),
     ("the study has the algorithms", ["--cc"]),
     ("it runs the seeds 1, 2, …, as its report says", ["--seed"]),
 )
@@ -54,6 +55,7 @@ def command(
             "study resumes there.",
         ),
     ] = None,
+    stack: Annotated[str | None, stack_option("the study's")] = None,
     set_: Annotated[
         list[str] | None,
         set_option("Override a key of each of its scenarios, like path.queue=codel; repeatable."),
@@ -114,7 +116,7 @@ def command(
             met = reproduce(
                 name,
                 seeds=seeds,
-                settings=[setting(text) for text in set_ or []],
+                settings=[*stack_setting(stack), *map(setting, set_ or [])],
                 cases=case or (),
                 out=out,
                 as_json=as_json,

@@ -23,6 +23,13 @@ class PathOption(NamedTuple):
     """The kinds of names that a shell completes."""
 
 
+STACK = PathOption(
+    "stack",
+    "stack",
+    "NAME",
+    "TCP at both ends: rfc, linux or linux-fq; see docs/reference/models/endpoint.md",
+    "linux",
+)
 PATH_OPTIONS = (
     PathOption("rate", "path.rate", "RATE", "Link capacity", origin.PATH["rate"]),
     PathOption("rtt", "path.rtt", "TIME", "Round-trip time without queueing", origin.PATH["rtt"]),
@@ -56,13 +63,7 @@ PATH_OPTIONS = (
         "none",
         ("profiles",),
     ),
-    PathOption(
-        "stack",
-        "stack",
-        "NAME",
-        "TCP at both ends: rfc, linux or linux-fq; see docs/reference/models/endpoint.md",
-        "linux",
-    ),
+    STACK,
     PathOption(
         "duration",
         "duration",

@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.base.toml import as_set, document
+from fullpipe.scenario.path_options import STACK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     Words = Mapping[str, Mapping[str, str]]
 
@@ -80,6 +81,16 @@ class Cells:
     ) -> list[tuple[str, str]]:
         """Returns each key of a cell's scenario with its value, both as `--set` takes them."""
         return list(_flat(self.tables(cell, tested, params)))
+
+
+def stack_of(scenarios: Iterable[Mapping[str, Any]]) -> str:
+    """Returns the TCP of scenarios, like `rfc`: that of each, if they differ."""
+    return ", ".join(dict.fromkeys(str(each.get(STACK.key, STACK.usual)) for each in scenarios))
+
+
+def stack_of_cells(every: Iterable[Cells]) -> str:
+    """Returns the TCP of the scenarios of cells, like `rfc`."""
+    return stack_of(tomllib.loads(each.text(cell)) for each in every for cell in each.cells)
 
 
 def shortened(axes: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:

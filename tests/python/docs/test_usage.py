@@ -109,9 +109,13 @@ def test_the_options_of_a_path_mean_the_same_everywhere() -> None:
         "attack shrink",
         "new",
     }
+    # Their scenarios are those of a file; --stack replaces its.
+    of_a_file = {"evaluate", "reproduce", "attack search", "score", "fleet simulate"}
     for name, commands in having.items():
         of_commands = name in ("stack", "duration")  # a COMMAND has its own
         expected = everywhere - {"link"} if of_commands else everywhere
+        if name == "stack":
+            expected = expected | of_a_file
         # The path of a trace is stated; its duration is in the trace.
         assert commands - {"trace judge"} == expected, name
         beginning = of_path[name].help.partition(",")[0]

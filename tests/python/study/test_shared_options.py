@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,6 +87,7 @@ BASE = {
 """A small call of each command."""
 WRONG = {
     "path": "--rate=5",
+    "--stack": "--stack=lunix",
     "--duration": "--duration=5",
     "--set": "--set=path.rate=5",
     "--cc": "--cc=nothing",
@@ -111,14 +114,22 @@ IDLE = {
 }
 """Options that change no result of a small call."""
 ONCE = {
-    "evaluate": ["--seeds=3", "--seed=2", "--out=out"],
+    "evaluate": ["--stack=linux", "--seeds=3", "--seed=2", "--out=out"],
     "validate": ["--repeat=1"],
-    "reproduce": ["--repeat=1", "--set=path.queue=codel", "--out=out"],
-    "attack search": ["--seed=2", "--out=out"],
-    "score": [],
-    "fleet simulate": ["--seed=2", "--set=path.rtt=20ms", "--out=out"],
+    "reproduce": ["--stack=rfc", "--repeat=1", "--set=path.queue=codel", "--out=out"],
+    "attack search": ["--stack=linux", "--seed=2", "--out=out"],
+    "score": ["--stack=linux"],
+    "fleet simulate": ["--stack=linux", "--seed=2", "--set=path.rtt=20ms", "--out=out"],
 }
 """Options of the other commands, all in one call."""
+OF_A_FILE = {
+    "evaluate": ["--out=DIR"],
+    "fleet simulate": ["--out=DIR"],
+    "reproduce": ["--repeat=1", "--out=DIR"],
+    "score": [],
+    "observatory": ["DIR"],
+}
+"""Options of commands whose scenarios are those of a file, with `stack`, for a small call."""
 
 
 def takes(name: str) -> set[str]:
@@ -157,13 +168,15 @@ def test_a_wrong_value_is_refused_with_a_fix(call: Fullpipe, name: str) -> None:
         done = call(*BASE[name], *out, WRONG[title], *behind)
         assert done.returncode == 2, (title, done.stdout, done.stderr)
         assert "fix: " in done.stderr, (title, done.stderr)
+        assert title != "--stack" or "--stack lunix" in done.stderr, done.stderr
         assert "Traceback" not in done.stderr, title
         assert done.stdout == "", title
 
 
 def test_the_observatory_refuses_wrong_values(capsys: pytest.CaptureFixture[str]) -> None:
     name = observatory.name
-    for place, wrong in (("out", WRONG["--repeat"]), ("out", WRONG["--cc"]), ("ftp://bucket", "")):
+    of_out = [("out", WRONG[title]) for title in ("--repeat", "--cc", "--stack")]
+    for place, wrong in (*of_out, ("ftp://bucket", "")):
         words = [place, *BASE["observatory"], *filter(None, [wrong])]
         with pytest.raises(SystemExit) as end:
             exited(lambda words=words: observatory.main(words, name, standalone_mode=False))  # type: ignore[misc]
@@ -196,6 +209,9 @@ def test_an_option_means_the_same_in_every_command(
     assert rate != base
     assert rate == printed(call, *once, "--set=path.rate=3mbit")
     assert printed(call, *once, "--duration=700ms") != base
+    stack = printed(call, *once, "--stack=rfc")
+    assert stack != base
+    assert stack == printed(call, *once, "--set=stack=rfc")
     if name == "compare":
         assert base == printed(call, "compare", "--cc=cubic,bbr3", *once[3:])
     else:
@@ -214,6 +230,70 @@ def test_an_option_means_the_same_in_every_command(
 def test_a_command_takes_its_options_in_one_call(call: Fullpipe, tmp_path: Path, name: str) -> None:
     assert printed(call, *BASE[name], *idle(name), *ONCE[name])
     assert ("--out=out" in ONCE[name]) == (tmp_path / "out").is_dir()
+
+
+@pytest.mark.parametrize("name", OF_A_FILE)
+def test_the_stack_of_a_file_is_replaced_and_results_are_kept_apart(
+    call: Fullpipe, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "suite.toml").write_text(f'stack = "rfc"\n{SUITE}')
+
+    def called(*more: str, out: str = "out") -> subprocess.CompletedProcess[str]:
+        words = [word.replace("DIR", out) for word in (*OF_A_FILE[name], *BASE[name])]
+        if name != "observatory":
+            return call(*BASE[name], *words[: len(OF_A_FILE[name])], *more)
+        own = [sys.executable, "-m", "fullpipe.wings.search.observatory", *words, *more]
+        return subprocess.run(own, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    def numbers(*more: str, out: str = "out") -> object:
+        done = called("--json", *more, out=out)
+        assert done.returncode in (0, 1), done.stderr
+        found = json.loads(done.stdout)
+        return [found["candidates"], found["stack"]] if name == "score" else found
+
+    own = "linux-fq" if name == "reproduce" else "rfc"
+    base = numbers()
+    assert numbers(f"--stack={own}", out="again") == base
+    assert numbers("--stack=linux", out="other") != base
+    if name == "reproduce":
+        return  # its report has the settings
+    assert f"stack {own}" in called().stdout
+    assert "stack linux" in called("--stack=linux", out="other").stdout
+    refused = called("--stack=linux")
+    if name != "score":  # which keeps values by the scenario
+        assert refused.returncode == 2
+        assert "out" in refused.stderr and "results are never overwritten" in refused.stderr
+
+
+def test_an_attack_with_another_stack_is_another_one(call: Fullpipe, tmp_path: Path) -> None:
+    for given, stack in ((), "rfc"), (["--stack=linux"], "linux"):
+        done = call(*BASE["attack search"], *given)
+        assert done.returncode == 0, done.stderr
+        assert f"stack {stack}" in done.stdout
+    kept = sorted((tmp_path / "results").iterdir())
+    assert len(kept) == 2
+    found = {(each / "worst/1/resolved.toml").read_text().count('stack = "rfc"') for each in kept}
+    assert found == {0, 1}
+
+
+def test_the_cases_of_the_draft_have_their_own_stack(call: Fullpipe) -> None:
+    done = call("evaluate", "bbr3", "--suite=bbr-draft", "--stack=linux")
+    assert done.returncode == 2
+    assert "--stack linux: not for --suite bbr-draft, whose cases have the stack" in done.stderr
+    assert "fix: " in done.stderr
+
+
+def test_a_stack_for_each_cell_is_not_replaced(call: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "suite.toml").write_text(
+        SUITE.replace("[part.prior]", '[part.prior]\nstack = ["rfc", "linux"]')
+    )
+    done = call(*BASE["score"], "--stack=linux")
+    assert done.returncode == 2
+    assert "prior.stack" in done.stderr and "fix: leave out --stack" in done.stderr
+    own = SUITE.replace('duration = "500ms"', 'duration = "500ms"\nstack = "rfc"')
+    (tmp_path / "suite.toml").write_text(own)
+    for given, stack in ((), "rfc"), (["--stack=linux-fq"], "linux-fq"):
+        assert f"stack {stack}" in call(*BASE["score"], *given).stdout
 
 
 def test_a_page_has_the_scenario_of_its_options(call: Fullpipe, tmp_path: Path) -> None:

@@ -130,6 +130,7 @@ def test_a_receiver_that_acknowledges_early_takes_the_rate_of_others() -> None:
     flows = {}
     for lead in ("0s", "1ms"):
         text = f"""
+            stack = "rfc"
             duration = "20s"
             measure_from = "5s"
             path = {{ rate = "20mbit", rtt = "40ms", buffer = "4bdp" }}

@@ -22,7 +22,7 @@ from fullpipe.results import disk, objects
 from fullpipe.runners import SIMULATOR, is_simulator
 from fullpipe.runners.sim import RUNNER
 from fullpipe.study import kept_in
-from fullpipe.study.cells import HERE, QUEUE_HERE, Cells
+from fullpipe.study.cells import HERE, QUEUE_HERE, Cells, stack_of_cells
 from fullpipe.study.engine import HERE as LOCAL
 from fullpipe.study.engine import Engine
 from fullpipe.study.evaluation import dossier, worst
@@ -298,10 +298,9 @@ def show(
 ) -> None:
     """Prints two lines for each criterion: its verdict, and the number of its worst cell."""
     console.print(Text(f"{tested.label}: {suite.title}", style="bold"), soft_wrap=True)
-    console.print(
-        Text(f"mean of {seeds} seeds at the worst cell [95 % interval]", style="dim"),
-        soft_wrap=True,
-    )
+    stack = stack_of_cells(each.criterion for each in outcomes if not each.criterion.skipped)
+    about = f"mean of {seeds} seeds at the worst cell [95 % interval]; stack {stack}"
+    console.print(Text(about, style="dim"), soft_wrap=True)
     for each in outcomes:
         criterion, cell = each.criterion, each.worst
         line = Text(f"{criterion.section:<7}{criterion.title:<{_TITLE_WIDTH}} ")

@@ -14,6 +14,7 @@ from fullpipe.algorithms.resolve import recipe_of
 from fullpipe.report.model import Code, Finding, Number, Report, Section, Table, Text, Timeline
 from fullpipe.runners import is_simulator
 from fullpipe.stats.words import digits
+from fullpipe.study.cells import stack_of_cells
 from fullpipe.study.evaluation import worst
 from fullpipe.study.evaluation.judge import WORDS, bound_words
 from fullpipe.study.verdicts.judged import Verdict
@@ -59,6 +60,10 @@ def report(
         ("Version", f"fullpipe {__version__}"),
         *facts_of(own([tested.name])),
         ("Suite", suite.title),
+        (
+            "Stack",
+            stack_of_cells(each.criterion for each in outcomes if not each.criterion.skipped),
+        ),
         ("Baselines", ", ".join(each.label for each in baselines)),
         ("Cells", f"{cells}, {len(seeds)} seeds each, from {seeds[0]} on"),
         *_facts([tested, *baselines], outcomes, runner),

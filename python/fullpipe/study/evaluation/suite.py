@@ -183,8 +183,12 @@ def axes_of(texts: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def suite(name: str) -> Suite:
+def suite(name: str, stack: str | None = None) -> Suite:
     """Returns a suite of the package, or that of a file.
+
+    Args:
+        name: Its name, or that of its file.
+        stack: `stack` of its scenarios; None for the suite's.
 
     Raises:
         PublishedError: When the file has an error.
@@ -197,18 +201,18 @@ def suite(name: str) -> Suite:
             raise UserError(
                 f"--suite {name}: no such suite or file\n  fix: write {names}, or the name of a TOML file"
             )
-        return _suite(name, [Path(name)])
+        return _suite(name, [Path(name)], stack)
     folder = files("fullpipe.study.evaluation").joinpath(name)
-    return _suite(name, sorted(Path(str(each)) for each in folder.iterdir()))
+    return _suite(name, sorted(Path(str(each)) for each in folder.iterdir()), stack)
 
 
-def _suite(name: str, places: Sequence[Path]) -> Suite:
+def _suite(name: str, places: Sequence[Path], given: str | None) -> Suite:
     found: list[Criterion] = []
     runs: dict[str, Table] = {}
     made: Suite | None = None
     stack = ""
     for place in places:
-        reader = Reader(place)
+        reader = Reader(place, given)
         about = read_toml(place)
         reader.only(about, "", _FILE)
         made = made or _head(reader, about, name)
@@ -219,9 +223,7 @@ def _suite(name: str, places: Sequence[Path]) -> Suite:
             where = f"criterion[{number}]."
             if "like" in table:
                 table |= _like(reader, table, where, runs)
-            each = _criterion(reader, table, where, part, shared)
-            if not each.skipped:
-                each = replace(each, scenario=stack + each.scenario)
+            each = _criterion(reader, table, where, (part, stack), shared)
             if not each.skipped:
                 _check(reader, each, made, where)
                 runs[each.name] = {key: table[key] for key in _RUNS if key in table}
@@ -254,8 +256,10 @@ def known(subject: str) -> list[str]:
 
 
 def _criterion(
-    reader: Reader, table: Table, where: str, part: str, shared: Mapping[str, Words]
+    reader: Reader, table: Table, where: str, of: tuple[str, str], shared: Mapping[str, Words]
 ) -> Criterion:
+    """Takes a criterion of a part, with the suite's `stack`."""
+    part, stack = of
     reader.only(table, where, (*_COMMON, *_MEASURED))
     name, section, title, question = (
         reader.text(table.get(key), where + key) for key in ("name", "section", "title", "question")
@@ -278,7 +282,7 @@ def _criterion(
         section=section,
         title=title,
         question=question,
-        scenario=reader.text(table.get("scenario"), where + "scenario"),
+        scenario=reader.scenario(table.get("scenario"), where + "scenario", stack),
         axes={
             axis: reader.texts(values, f"{where}axes.{axis}")
             for axis, values in reader.table(table.get("axes", {}), where + "axes").items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from typing import TYPE_CHECKING, NoReturn
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
 Json = str | int | float | bool | list["Json"] | dict[str, "Json"]
 Table = dict[str, Json]
+
+
+_FIRST_TABLE = re.compile(r"^\s*\[", re.MULTILINE)
+_STACK = re.compile(r"^\s*stack\s*=.*\n?", re.MULTILINE)
+"""The line with the key, before the first table."""
 
 
 class PublishedError(UserError):
@@ -44,8 +50,15 @@ def read_toml(file: Path) -> Table:
 class Reader:
     """Takes values from TOML, and refuses wrong ones."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, stack: str | None = None) -> None:
+        """Reads a file.
+
+        Args:
+            file: Its name, for errors.
+            stack: `stack` of its scenarios, whatever the file says; None for the file's.
+        """
         self.file = file
+        self.given_stack = stack
 
     def refuse(self, key: str, value: object, problem: str, fix: str) -> NoReturn:
         """Raises the error; a `value` of None is not shown."""
@@ -76,8 +89,21 @@ class Reader:
         return [self.table(each, f"{key}[{number}]") for number, each in enumerate(value)]
 
     def stack(self, table: Table) -> str:
-        """Returns the first line of the file's scenarios, with the file's `stack`; empty for the usual one."""
-        return f'stack = "{self.text(table["stack"], "stack")}"\n' if "stack" in table else ""
+        """Returns `stack` of the file's scenarios: the file's key, or what replaces it; empty without both."""
+        own = self.text(table["stack"], "stack") if "stack" in table else ""
+        return self.given_stack or own
+
+    def scenario(self, value: Json | None, key: str, stack: str) -> str:
+        """Takes the text of a scenario; a `stack` that is not empty is its first line."""
+        text = self.text(value, key)
+        if self.given_stack:
+            table = _FIRST_TABLE.search(text)
+            head = text[: table.start()] if table else text
+            own = _STACK.search(head)
+            if own and "{" in own[0]:
+                self.refuse(key, None, "has a stack for each cell", "leave out --stack")
+            text = _STACK.sub("", head) + text[len(head) :]
+        return f'stack = "{stack}"\n{text}' if stack else text
 
     def text(self, value: Json | None, key: str) -> str:
         """Takes a text that is not blank."""

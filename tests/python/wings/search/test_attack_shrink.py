@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 LONG = """\
 # CUBIC behind a receiver that acknowledges late, with much that does not matter
+stack = "rfc"
 duration = "23.7s"
 measure_from = "5.3s"
 seed = 4
@@ -161,7 +162,7 @@ def test_a_change_of_the_path_is_a_table_of_its_own() -> None:
     text = edits.text_of(tables())
     assert text.count("\n[[path.change]]\nat = ") == 2
     assert tomllib.loads(text) == tables()
-    assert Subject(tables()).lines == 27 + 1  # that of expect
+    assert Subject(tables()).lines == 28 + 1  # that of expect
 
 
 def test_equal_flows_become_one_and_names_go() -> None:
@@ -183,8 +184,8 @@ def test_a_scenario_is_reduced_while_its_conditions_hold() -> None:
     )
     holds = Holds(3)
     found = reduce(subject, lambda each: holds(each.tables, each.keep))
-    assert found.lines <= 10
-    assert set(found.tables) == {"duration", "path", "flow"}
+    assert found.lines <= 11
+    assert set(found.tables) == {"stack", "duration", "path", "flow"}
     assert set(found.tables["path"]) == {"rate", "rtt", "buffer"}
     [flow] = found.tables["flow"]
     assert set(flow) == {"cc", "delayed_ack", "ack_delay"}
@@ -195,7 +196,7 @@ def test_the_command_writes_a_regression_test(tmp_path: Path, fullpipe: Fullpipe
     (tmp_path / "long.toml").write_text(LONG)
     keep = ("--keep", "goodput < 5%", "--keep", "utilization < 20%")
     done = fullpipe("attack", "shrink", "long.toml", *keep, "--out", "short.toml", "--seeds", "3")
-    assert " lines became 10" in done.stderr
+    assert " lines became 11" in done.stderr
     text = (tmp_path / "short.toml").read_text()
     assert text.startswith("# CUBIC behind a receiver that acknowledges late")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]

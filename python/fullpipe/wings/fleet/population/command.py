@@ -12,6 +12,7 @@ from fullpipe.base import terminal
 from fullpipe.base.progress import Counter
 from fullpipe.errors import stoppable
 from fullpipe.results import objects
+from fullpipe.runs.view.path import stack_of
 from fullpipe.study import kept_in
 from fullpipe.study.execute import telling
 from fullpipe.study.spec import command_line
@@ -56,7 +57,8 @@ def simulate(spec: PopulationSpec, out: str, *, engine: Engine, as_json: bool) -
         return
     seconds = time.perf_counter() - start
     console = terminal.console()
-    console.print(f"{spec.plan.title}: {spec.paths:,} paths\n", markup=False)
+    stack = stack_of(spec.plan.scenario(0, 0))
+    console.print(f"{spec.plan.title}: {spec.paths:,} paths; {stack}\n", markup=False)
     console.print(_table(summary(directory), spec.arms))
     console.print(
         f"{done * len(spec.arms):,} downloads, {packets:,} packets in {seconds:.1f} s",

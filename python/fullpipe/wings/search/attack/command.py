@@ -54,6 +54,7 @@ class Asked:
         than: An algorithm that is to fare better.
         budget_s: The CPU time of the search, in seconds.
         space: A file with a space; None for that of the package.
+        stack: `stack` of its scenarios; None for the space's.
         without: Parts of the space to leave out.
         at_random: Whether to propose scenarios at random.
         count: The number of scenarios to choose.
@@ -67,6 +68,7 @@ class Asked:
     than: str | None = None
     budget_s: float = 600.0
     space: Path | None = None
+    stack: str | None = None
     without: Sequence[str] = field(default=())
     at_random: bool = False
     count: int = 5
@@ -124,7 +126,7 @@ def usual_directory(plan: Plan) -> Path:
 
 
 def _plan(algorithm: str, params: Mapping[str, object], asked: Asked) -> Plan:
-    goal, space = goal_of(asked.goal), read(asked.space or USUAL)
+    goal, space = goal_of(asked.goal), read(asked.space or USUAL, asked.stack)
     names = [each.name for each in space.parts]
     for name in (*asked.without, *goal.needs):
         if name not in names:
@@ -227,7 +229,7 @@ def show(
     console.print(Text(f"{tested.cc}: {goal.title}", style="bold"), soft_wrap=True)
     wrapped(
         f"the worst of {found.scenarios:,} scenarios in {found.cpu_s:.0f} s of CPU time; "
-        f"median of {chosen.SEEDS} seeds [least – most]",
+        f"median of {chosen.SEEDS} seeds [least – most]; stack {plan.space.stack}",
         0,
         console,
         "dim",
@@ -286,7 +288,7 @@ def _markdown(
         f"# {plan.tested.cc}: {plan.goal.title}",
         "",
         f"The worst of {found.scenarios:,} scenarios in {found.cpu_s:.0f} s of CPU time, seed {plan.seed}, "
-        f"{'at random' if plan.at_random else 'by evolution'}.",
+        f"{'at random' if plan.at_random else 'by evolution'}, stack {plan.space.stack}.",
         *lines_of(_own(plan)),
         "",
         f"| | Median of {chosen.SEEDS} seeds [least – most] | {plan.tested.than or ''} | Scenario |",

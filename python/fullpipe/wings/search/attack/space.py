@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
 from fullpipe.errors import UserError
-from fullpipe.study.cells import HERE
+from fullpipe.study.cells import HERE, stack_of
 from fullpipe.study.verdicts.reader import Reader, read_toml
 from fullpipe.wings.search.attack import words
 
@@ -117,6 +117,11 @@ class Space:
     variables: tuple[Variable, ...]
     parts: tuple[Part, ...]
 
+    @property
+    def stack(self) -> str:
+        """The TCP of its scenarios, like `rfc`."""
+        return stack_of([self.face(()).middle])
+
     def part(self, name: str) -> Part:
         """Returns a part by its name."""
         return next(each for each in self.parts if each.name == name)
@@ -150,6 +155,11 @@ class Face:
     def choices(self) -> list[int]:
         """The number of choices of each variable with choices."""
         return [len(each.choices) for _, each in self.variables if each.choices]
+
+    @property
+    def middle(self) -> dict[str, Any]:
+        """The scenario at the middle of all bounds."""
+        return self.tables(Point((0.5,) * self.numbers, (0,) * len(self.choices)))
 
     def without(self, number: int, point: Point) -> tuple[Face, Point]:
         """Returns the face without one of its parts, and the point in it with the same other values."""
@@ -239,14 +249,18 @@ def _named(tables: dict[str, Any]) -> None:
         path["change"] = sorted(by_time.values(), key=lambda each: words.base(each["at"])[0])
 
 
-def read(file: Path = USUAL) -> Space:
+def read(file: Path = USUAL, stack: str | None = None) -> Space:
     """Reads a space.
+
+    Args:
+        file: Its file.
+        stack: `stack` of its scenarios; None for the space's.
 
     Raises:
         PublishedError: When the file has an error.
         OSError: When it can't be read.
     """
-    reader, table = Reader(file), read_toml(file)
+    reader, table = Reader(file, stack), read_toml(file)
     reader.only(table, "", ("title", "stack", "scenario", "vars", "part"))
     parts = []
     for number, each in enumerate(reader.tables(table.get("part", []), "part")):
@@ -263,7 +277,7 @@ def read(file: Path = USUAL) -> Space:
     for name in names:
         if names.count(name) > 1:
             reader.refuse("part", name, "two parts have this name", "rename one")
-    base = reader.stack(table) + reader.text(table.get("scenario"), "scenario")
+    base = reader.scenario(table.get("scenario"), "scenario", reader.stack(table))
     variables = _variables(reader, reader.table(table.get("vars", {}), "vars"), "")
     _refuse_unknown(reader, "scenario", base, variables)
     made = Space(reader.text(table.get("title"), "title"), base, variables, tuple(parts))
@@ -324,10 +338,9 @@ def _refuse_wrong(reader: Reader, space: Space) -> None:
     """Refuses a space whose scenario, or a part of it, is wrong at the middle of all bounds."""
     for names in ((), *((each.name,) for each in space.parts)):
         face = space.face(names)
-        point = Point((0.5,) * face.numbers, (0,) * len(face.choices))
         where = f"part {names[0]}" if names else "scenario"
         try:
-            tables = face.tables(point)
+            tables = face.middle
             for flow in tables.get("flow", []):
                 if flow.get("cc") == HERE:
                     flow["cc"] = "cubic"

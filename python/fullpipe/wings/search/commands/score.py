@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fullpipe.base.toml import value_of
 from fullpipe.commands.declare import Argument, Option, wrong
-from fullpipe.commands.options import ENGINE, THREADS, Place, seconds, setting
+from fullpipe.commands.options import ENGINE, THREADS, Place, seconds, setting, stack_option
 from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.study.engine import Engine
@@ -14,7 +14,7 @@ from fullpipe.study.engine import Engine
 @shares(
     (
         "the suite has the scenarios and their seeds; `--set` sets a parameter of the candidates",
-        [PATH, "--stack", "--duration", "--set", "--repeat", "--seed"],
+        [PATH, "--duration", "--set", "--repeat", "--seed"],
     ),
     (
         "its arguments are the candidates: names, libraries, classes or policies",
@@ -50,6 +50,7 @@ def command(
             help="Scenarios, metrics and weights: general has 200 cells; or a file of your own.",
         ),
     ] = "general",
+    stack: Annotated[str | None, stack_option("the suite's")] = None,
     set_: Annotated[
         list[str] | None,
         Option(
@@ -135,6 +136,7 @@ def command(
             )
         asked = Asked(
             suite=suite,
+            stack=stack,
             budget_s=limit,
             alpha=alpha,
             holdout=not no_holdout,

@@ -8,7 +8,7 @@ from typing import Annotated
 from fullpipe.base.progress import Counter
 from fullpipe.commands.declare import Argument, Option, command_of
 from fullpipe.commands.listing import SETTINGS, exited
-from fullpipe.commands.options import ENGINE, THREADS, Place, new_place, repeat_option
+from fullpipe.commands.options import ENGINE, THREADS, Place, new_place, repeat_option, stack_option
 from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import (
     ending,
@@ -21,6 +21,7 @@ from fullpipe.errors import (
 )
 from fullpipe.results import disk, objects, parents, read_parquet
 from fullpipe.study import kept_in
+from fullpipe.study.cells import stack_of_cells
 from fullpipe.study.engine import Engine
 from fullpipe.study.execute import one_cluster, telling
 from fullpipe.study.store import alone
@@ -28,7 +29,7 @@ from fullpipe.wings.search.observatory import measure, plan, site
 
 
 @shares(
-    ("the families have the paths", [PATH, "--stack", "--duration", "--set"]),
+    ("the families have the paths", [PATH, "--duration", "--set"]),
     (
         "its site has the built-in algorithms in simulated time",
         ["--plugin", "--recipe", "--programs", "--on"],
@@ -53,6 +54,7 @@ def observatory(
     family: Annotated[
         str | None, Option(metavar="NAME,NAME", help="Families of paths (default: all).")
     ] = None,
+    stack: Annotated[str | None, stack_option("the families'")] = None,
     repeat: Annotated[
         int | None,
         repeat_option(
@@ -84,7 +86,7 @@ def observatory(
     Examples:
         python -m fullpipe.wings.search.observatory out --small
     """
-    every = plan.families(small=small)
+    every = plan.families(small=small, stack=stack)
     names = _chosen("--family", family, [each.name for each in every])
     families = [each for each in every if each.name in names]
     algorithms = _chosen("--cc", cc, plan.algorithms())
@@ -116,7 +118,8 @@ def observatory(
     if as_json:
         print(values.write_json())
     else:
-        print(f"{out}/site/index.html, after {time.perf_counter() - start:.0f} s")
+        seconds = time.perf_counter() - start
+        print(f"{out}/site/index.html: stack {stack_of_cells(families)}, after {seconds:.0f} s")
 
 
 def _chosen(option: str, given: str | None, known: list[str]) -> list[str]:

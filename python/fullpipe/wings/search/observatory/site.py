@@ -13,7 +13,7 @@ from fullpipe.results import disk
 from fullpipe.runs.view.colors import COLORS, DASHES, ON_DARK, color_of
 from fullpipe.runs.view.document import document
 from fullpipe.stats import corrected, mean, paired
-from fullpipe.study.cells import HERE
+from fullpipe.study.cells import HERE, stack_of_cells
 from fullpipe.wings.search.observatory.plan import FIRST_SEED
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ def write(
     against = f" Compared with {escape(earlier.name)}." if earlier else ""
     body = f"""<a class="skip" href="#matrix">To the matrix</a>
 <header><h1>Observatory</h1>
-<p>{len(algorithms)} algorithms on {cells} paths, {seeds} seeds each: {runs:,} runs of fullpipe {__version__}.{against}
+<p>{len(algorithms)} algorithms on {cells} paths, {seeds} seeds each: {runs:,} runs of fullpipe {__version__},
+stack {escape(stack_of_cells(families))}.{against}
 Choose a cell for its seeds, its scenario and the run itself.</p></header>
 <main>
 <div id="choices"></div>

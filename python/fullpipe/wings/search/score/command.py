@@ -42,6 +42,7 @@ class Asked:
 
     Attributes:
         suite: The name of a suite of the package, or a file.
+        stack: `stack` of its scenarios; None for the suite's.
         budget_s: The time; None without a limit.
         alpha: The error of the race.
         holdout: Whether the winner runs on the hold-out.
@@ -53,6 +54,7 @@ class Asked:
     """
 
     suite: str = "general"
+    stack: str | None = None
     budget_s: float | None = None
     alpha: float = race.ALPHA
     holdout: bool = True
@@ -172,7 +174,7 @@ def score(candidates: Sequence[Candidate], asked: Asked) -> bool:
 def measured(candidates: Sequence[Candidate], asked: Asked) -> Result:
     """Scores candidates; the errors are those of :func:`score`."""
     start = time.perf_counter()
-    suite = suite_of(asked.suite)
+    suite = suite_of(asked.suite, asked.stack)
     cells = suite.cells()
     code = [each.name for each in candidates if each.is_code]
     if code and asked.engine.name != LOCAL:

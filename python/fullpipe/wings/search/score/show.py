@@ -29,7 +29,8 @@ def show(result: Result, console: Console, *, revealed: bool) -> None:
     console.print(Text(f"{suite.title}", style="bold"), soft_wrap=True)
     console.print(
         Text(
-            f"points per cell: 1 is twice as good as {suite.baseline} in all metrics of the cell; [95 % interval]",
+            f"points per cell: 1 is twice as good as {suite.baseline} in all metrics of the cell; [95 % interval]; "
+            f"stack {suite.stack}",
             style="dim",
         ),
         soft_wrap=True,
@@ -160,6 +161,7 @@ def document(result: Result, *, revealed: bool) -> dict[str, object]:
     found: dict[str, object] = {
         "suite": suite.name,
         "identity": suite.identity,
+        "stack": suite.stack,
         "baseline": suite.baseline,
         "metrics": {part.name: [name_of(each) for each in part.metrics] for part in suite.parts},
         "cells": len(result.cells),

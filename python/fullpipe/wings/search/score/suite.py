@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -13,7 +14,7 @@ from fullpipe import _core
 from fullpipe.base.toml import as_set
 from fullpipe.errors import UserError
 from fullpipe.stats.quantity import known_names, quantity
-from fullpipe.study.cells import HERE
+from fullpipe.study.cells import HERE, stack_of
 from fullpipe.study.spec import refuse_too_large
 from fullpipe.study.verdicts.reader import Reader, read_toml
 
@@ -152,6 +153,11 @@ class Suite:
     parts: Sequence[Part]
     identity: str
 
+    @property
+    def stack(self) -> str:
+        """The TCP of its scenarios, like `rfc`."""
+        return stack_of({**tomllib.loads(each.scenario), **each.prior} for each in self.parts)
+
     def cells(self, seed: int | None = None, share: float = 1.0) -> list[Cell]:
         """Draws cells, in an order whose beginning has each part by its share.
 
@@ -182,8 +188,12 @@ def number_of(words: str) -> int:
     return int.from_bytes(hashlib.sha256(words.encode()).digest()[:7])
 
 
-def suite(name: str) -> Suite:
+def suite(name: str, stack: str | None = None) -> Suite:
     """Returns a suite of the package, or that of a file.
+
+    Args:
+        name: Its name, or that of its file.
+        stack: `stack` of its scenarios; None for the suite's.
 
     Raises:
         PublishedError: When the file has an error.
@@ -199,7 +209,7 @@ def suite(name: str) -> Suite:
         )
     else:
         place = Path(name)
-    reader, table = Reader(place), read_toml(place)
+    reader, table = Reader(place, stack), read_toml(place)
     reader.only(table, "", _names("suite"))
     parts = [
         _part(reader, each, f"part[{number}].", reader.stack(table))
@@ -217,10 +227,15 @@ def suite(name: str) -> Suite:
         holdout=reader.number(table.get("holdout", 0.3), "holdout", 0),
         renew=reader.whole(table.get("renew", 100), "renew"),
         parts=parts,
-        identity=hashlib.sha256(place.read_bytes()).hexdigest()[:16],
+        identity=_identity(place, "" if reader.stack(table) == table.get("stack") else stack),
     )
     _check(reader, made)
     return made
+
+
+def _identity(place: Path, stack: str | None) -> str:
+    """Returns the fingerprint of a file, and of the `stack` that replaces its own."""
+    return hashlib.sha256(place.read_bytes() + (stack or "").encode()).hexdigest()[:16]
 
 
 def _names(of: str) -> list[str]:
@@ -230,7 +245,7 @@ def _names(of: str) -> list[str]:
 def _part(reader: Reader, table: Table, where: str, stack: str) -> Part:
     reader.only(table, where, _names("part"))
     cells = reader.whole(table.get("cells"), where + "cells")
-    scenario = reader.text(table.get("scenario"), where + "scenario")
+    scenario = reader.scenario(table.get("scenario"), where + "scenario", stack)
     if HERE not in scenario:
         fix = f'write cc = "{HERE}" for the flow of the candidate'
         reader.refuse(where + "scenario", None, f"has no {HERE}", fix)
@@ -241,11 +256,13 @@ def _part(reader: Reader, table: Table, where: str, stack: str) -> Part:
     if not metrics:
         reader.refuse(where + "metric", None, "is missing", "write [[part.metric]] with a name")
     prior = reader.table(table.get("prior", {}), where + "prior")
+    if reader.given_stack and "stack" in prior:
+        reader.refuse(where + "prior.stack", None, "is a stack for each cell", "leave out --stack")
     return Part(
         name=reader.text(table.get("name"), where + "name"),
         cells=cells,
         weight=reader.number(table.get("weight", cells), where + "weight", 0),
-        scenario=stack + scenario,
+        scenario=scenario,
         prior={key: _of_prior(value) for key, value in prior.items()},
         metrics=metrics,
     )

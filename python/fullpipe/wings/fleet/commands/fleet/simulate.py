@@ -11,6 +11,8 @@ from fullpipe.commands.options import (
     new_place,
     seed_option,
     setting,
+    stack_option,
+    stack_setting,
 )
 from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import fail, user_errors
@@ -18,7 +20,7 @@ from fullpipe.study.engine import Engine
 
 
 @shares(
-    ("the population has the paths", [PATH, "--stack", "--duration"]),
+    ("the population has the paths", [PATH, "--duration"]),
     (
         "it runs fullpipe's own algorithms, in simulated time",
         ["--plugin", "--recipe", "--programs", "--on"],
@@ -53,6 +55,7 @@ def command(
             help="Population of paths: edge-2019, which is built in, or a TOML file.",
         ),
     ] = "edge-2019",
+    stack: Annotated[str | None, stack_option("the population's")] = None,
     set_: Annotated[
         list[str] | None,
         Option(
@@ -93,7 +96,7 @@ def command(
         arms = [name.strip() for name in cc.split(",") if name.strip()]
         for name in arms:
             refuse_kind(name, "fleet simulate", f"--cc {name}")
-        changes = [setting(each) for each in set_ or []]
+        changes = [*stack_setting(stack), *map(setting, set_ or [])]
         simulate(
             PopulationSpec(text, file, arms, paths, seed, changes),
             out,

@@ -19,6 +19,7 @@ from fullpipe.commands.options import (
     seconds,
     seed_option,
     setting,
+    stack_option,
 )
 from fullpipe.commands.shared import PATH, shares
 from fullpipe.errors import MissingExtraError, fail, user_errors
@@ -32,7 +33,7 @@ _USUAL = Goal(GOALS[0].name)
 @shares(
     (
         "the space has the scenarios; `--set` sets a parameter of the algorithm",
-        [PATH, "--stack", "--duration", "--set"],
+        [PATH, "--duration", "--set"],
     ),
     ("its argument is the algorithm", ["--cc"]),
     (
@@ -79,6 +80,7 @@ def command(
             help="Space of scenarios as TOML, in the form of the usual one (default: paths of the Internet's edge).",
         ),
     ] = None,
+    stack: Annotated[str | None, stack_option("the space's")] = None,
     without: Annotated[
         list[str] | None,
         Option(metavar="PART", help="Leave a part of the space out, like random-loss; repeatable."),
@@ -137,6 +139,7 @@ def command(
             other,
             budget_s,
             space,
+            stack,
             tuple(without or ()),
             random,
             worst,

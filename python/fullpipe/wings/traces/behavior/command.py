@@ -54,6 +54,7 @@ def judge_trace(
     rules = Rules(algorithm, params)
     source = open_trace(trace, flow)
     model = model_of(source, rules, path, scenario)
+    rules = rules.under(model.stack)
     with fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside:
         ours = model.run()
         observed = of_run(ours)

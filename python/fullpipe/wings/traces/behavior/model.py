@@ -14,6 +14,7 @@ import numpy as np
 from fullpipe.algorithms.resolve import PROGRAM, kind_of
 from fullpipe.run import run, unjudged
 from fullpipe.scenario import origin
+from fullpipe.scenario.path_options import STACK
 from fullpipe.wings.traces.behavior.source import TraceError
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Model:
         rate_bps: The rate of the path's bottleneck.
         rtt_s: Its RTT without queueing.
         duration_s: The length of the run.
+        stack: `stack` of the scenario.
     """
 
     scenario: Mapping[str, Any]
@@ -49,6 +51,7 @@ class Model:
     rate_bps: float
     rtt_s: float
     duration_s: float
+    stack: str = STACK.usual
 
     @property
     def level(self) -> str:
@@ -109,6 +112,7 @@ def model_of(
         text = origin.of_algorithms([rules.algorithm])
     checked = unjudged(text, set=_of_path(given))
     tables: dict[str, Any] = deepcopy(tomllib.loads(text))
+    stack = given.get(STACK.key) or tables.setdefault(STACK.key, source.stack)
     judged, flows = _judged(tables, source.of if file is None else "")
     if others := sum(map(_is_program, flows)):
         raise TraceError(
@@ -129,7 +133,8 @@ def model_of(
     settings = given | {f"flow.0.params.{key}": value for key, value in rules.params.items()}
     settings.pop("duration", None)
     resolved = tomllib.loads(checked.to_toml())
-    return Model(tables, settings, *_of_link(resolved, source.observed), duration_s)
+    rate_bps, rtt_s = _of_link(resolved, source.observed)
+    return Model(tables, settings, rate_bps, rtt_s, duration_s, stack)
 
 
 def _judged(tables: dict[str, Any], name: str) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:

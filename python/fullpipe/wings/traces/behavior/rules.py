@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
 from fullpipe.errors import UserError
+from fullpipe.scenario.path_options import STACK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +31,13 @@ class SubjectError(UserError):
 class Rules:
     """The parameters of an algorithm: those that are set, and the defaults of its profile for the others."""
 
-    def __init__(self, algorithm: str, params: Mapping[str, str]) -> None:
+    def __init__(self, algorithm: str, params: Mapping[str, str], stack: str = STACK.usual) -> None:
         """Reads the algorithm's declaration.
+
+        Args:
+            algorithm: Its name.
+            params: The parameters that are set.
+            stack: `stack` of the sender, which sets the profile, unless `params` do.
 
         Raises:
             SubjectError: When there is no such algorithm or parameter.
@@ -56,8 +62,13 @@ class Rules:
                 raise SubjectError(
                     f"--set {name}={value}: {algorithm} has no such parameter\n  fix: {fix}"
                 )
-        self._values = _values(declared, self.params)
+        self.profile = _profile(declared, self.params, stack)
+        self._values = _values(declared, self.params, self.profile)
         self._other = _OTHER_NAMES.get(algorithm, {})
+
+    def under(self, stack: str) -> Rules:
+        """Returns the rules of a sender of another stack."""
+        return Rules(self.algorithm, self.params, stack)
 
     def has(self, name: str) -> bool:
         """Returns whether the algorithm has a parameter, under its own name or that of conditions."""
@@ -79,8 +90,18 @@ class Rules:
         )
 
 
-def _values(declared: list[Mapping[str, Any]], params: Mapping[str, str]) -> dict[str, Any]:
-    profile = params.get("profile")
+def _profile(declared: list[Mapping[str, Any]], params: Mapping[str, str], stack: str) -> str:
+    """Returns the profile that is set, or that of the stack; empty for an algorithm without any."""
+    for each in declared:
+        if each["name"] == "profile":
+            usual = dict(each["profiles"]).get(f'{STACK.key} = "{stack}"', each["default"])
+            return params.get("profile", str(usual))
+    return ""
+
+
+def _values(
+    declared: list[Mapping[str, Any]], params: Mapping[str, str], profile: str
+) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for each in declared:
         of_profile = dict(each["profiles"])

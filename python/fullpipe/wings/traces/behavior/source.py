@@ -15,6 +15,7 @@ from fullpipe.results import read_parquet
 from fullpipe.results.load import load
 from fullpipe.results.save import PROGRAMS
 from fullpipe.results.sums import check
+from fullpipe.scenario.path_options import STACK
 from fullpipe.wings.traces.behavior.observed import Observed
 from fullpipe.wings.traces.foreign.flow import COLUMNS, LEAST_BYTES, Flow, ForeignError
 from fullpipe.wings.traces.foreign.kinds import read
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from fullpipe.wings.traces.behavior.observed import Values
     from fullpipe.wings.traces.foreign.kinds import Read
 
+_RFC = "rfc"
 _QLOGS = {".qlog", ".sqlog"}
 _STEP_S = 0.01
 """The time between the rows of a capture."""
@@ -49,6 +51,7 @@ class Source:
         flow: The flow of a foreign file; None for a kept run.
         scenario: The complete scenario of a kept run; empty for a foreign file.
         of: The flow's name in the scenario; empty for a foreign file.
+        stack: `stack` of the sender: that of a kept run's scenario, "rfc" for QUIC, else Linux's.
         warnings: What could not be read.
     """
 
@@ -57,6 +60,7 @@ class Source:
     flow: Flow | None = None
     scenario: str = ""
     of: str = ""
+    stack: str = STACK.usual
     warnings: tuple[str, ...] = ()
 
 
@@ -115,7 +119,8 @@ def _of_flow(chosen: Flow, found: Read) -> Source:
         chosen.segment
         or _segment(columns["cwnd"][order], _QUIC if found.kind == "qlog" else _SEGMENT),
     )
-    return Source(observed, found.kind, chosen, warnings=tuple(found.warnings))
+    stack = _RFC if chosen.is_quic else STACK.usual
+    return Source(observed, found.kind, chosen, stack=stack, warnings=tuple(found.warnings))
 
 
 def _segment(cwnd: Values, usual: float) -> float:
@@ -157,7 +162,10 @@ def _of_run(path: Path, name: str | None) -> Source:
     observed = of_frames(names[number], flows, changes, _mss(scenario, names[number]))
     metrics = results.metrics[0] if results.metrics else None
     kind = metrics["runner"] if metrics else "sim"
-    return Source(observed, kind, scenario=scenario, of=names[number])
+    # A scenario that was kept before the key was there is of "rfc"; a kept measurement has none.
+    usual = _RFC if scenario or kind == "qlog" else STACK.usual
+    stack = str(tomllib.loads(scenario).get(STACK.key, usual))
+    return Source(observed, kind, scenario=scenario, of=names[number], stack=stack)
 
 
 def _of_program(path: Path, scenario: str, name: str | None) -> Source | None:

@@ -62,6 +62,7 @@ class Flow:
         marks: Packets marked CE; None if not known.
         segment: Size of most of its packets in bytes, as its window counts them; None if not known.
         measured_from_s: Start of the time that the counts and the goodput are about, if the file has it.
+        is_quic: Whether it is QUIC's: that of a qlog, unless the file names TCP.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Flow:
     marks: int | None = None
     segment: float | None = None
     measured_from_s: float = 0.0
+    is_quic: bool = False
 
     def metrics(self) -> FlowMetrics:
         """Returns its metrics, as :class:`FlowMetrics` but None where the measurement has no value."""

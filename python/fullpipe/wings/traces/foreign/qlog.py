@@ -236,7 +236,7 @@ def _flows(about: dict[str, Any], events: Iterable[Any]) -> list[Flow]:
         clock.tick(time)
         trace = of.get(group)
         if trace is None:
-            trace = of[group] = _Trace(Flow(group or _name(about)), clock)
+            trace = of[group] = _Trace(Flow(group or _name(about), is_quic=_is_quic(about)), clock)
         _take(trace, name, data)
     return [_ended(trace) for trace in of.values()]
 
@@ -302,6 +302,11 @@ def _without_defaults(trace: _Trace) -> None:
 def _common(about: dict[str, Any]) -> dict[str, Any]:
     common = about.get("common_fields")
     return common if isinstance(common, dict) else {}
+
+
+def _is_quic(about: dict[str, Any]) -> bool:
+    """Returns whether the protocol is not TCP, which fullpipe's files name."""
+    return "TCP" not in str(_common(about).get("protocol_type", ""))
 
 
 def _clock(about: dict[str, Any]) -> _Clock:

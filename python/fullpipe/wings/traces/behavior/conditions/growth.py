@@ -69,7 +69,7 @@ def _cubic(trace: Observed, rules: Rules) -> Iterator[Occasion]:
         if fast:  # a peak below the last one: RFC 9438 §4.7
             peaks.append(before * (1 + beta) / 2)
         # Linux keeps the slope of W_est also above cwnd_prior.
-        prior = np.inf if rules.params.get("profile") == "linux" else before
+        prior = np.inf if rules.profile == "linux" else before
         epoch = _Epoch(begin, after, prior)
         curves = [_curve(trace, rows, epoch, peak, c, beta) for peak in peaks]
         at = np.linspace(rows.start, rows.stop - 1, _POINTS).astype(int) - rows.start

@@ -15,6 +15,8 @@ from fullpipe.commands.options import (
     new_directory,
     path_options,
     setting,
+    stack_option,
+    stack_setting,
 )
 from fullpipe.errors import printing, user_errors
 
@@ -41,6 +43,9 @@ def command(
     ],
     set_: Annotated[list[str] | None, PARAMETER] = None,
     path: list[tuple[str, str]],
+    stack: Annotated[
+        str | None, stack_option("that of a kept run's scenario, rfc for QUIC")
+    ] = None,
     scenario: Annotated[
         Path | None,
         Option(
@@ -102,7 +107,7 @@ def command(
             trace,
             bare(as_),
             params,
-            path=path,
+            path=[*path, *stack_setting(stack)],
             scenario=scenario,
             flow=flow,
             seeds=seeds,

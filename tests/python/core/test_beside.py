@@ -61,7 +61,8 @@ def test_a_page_of_two_runs_begins_with_what_differs_the_largest_first(kept: Pat
         for name in ("a", "b")
     }
     found = re.fullmatch(
-        r"bulk \(cubic\): queue fq_codel has (\S+) % lower p95 queueing delay than queue pfifo: (\S+) against (\S+) ms\.",
+        r"bulk \(cubic\): queue fq_codel has (\S+) % lower p95 queueing delay than queue pfifo: "
+        r"(\S+) against (\S+) ms\.",
         first,
     )
     assert found, first

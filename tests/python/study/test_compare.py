@@ -252,7 +252,18 @@ def test_a_key_of_flow_0_is_that_of_each_algorithm_alone_and_together(
 
 def test_seeds_without_a_metric_are_named(fullpipe: Fullpipe, tmp_path: Path) -> None:
     """A transfer that is not complete at the end has no completion time."""
-    path = ("--rate", "10mbit", "--rtt", "40ms", "--loss", "2%", "--duration", "2s", "--stack", "rfc")
+    path = (
+        "--rate",
+        "10mbit",
+        "--rtt",
+        "40ms",
+        "--loss",
+        "2%",
+        "--duration",
+        "2s",
+        "--stack",
+        "rfc",
+    )
     words = ("compare", "cubic", "bbr3", "--bytes", "2MB", *path, "--repeat", "6", "--out", "kept")
     done = fullpipe(*words)
     assert done.returncode == 0, done.stderr

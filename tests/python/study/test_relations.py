@@ -296,7 +296,11 @@ def test_twice_the_rate_and_half_of_each_time_is_the_same_run() -> None:
         for scale in (1, 2, 4):
             scenario = alone("newreno", "pfifo", buffer, None)
             scenario["path"] |= {"rate": f'"{8 * scale}mbit"', "rtt": f'"{200 / scale:g}ms"'}
-            scenario |= {"stack": '"rfc"', "duration": f'"{40 / scale:g}s"', "measure_from": f'"{4 / scale:g}s"'}
+            scenario |= {
+                "stack": '"rfc"',
+                "duration": f'"{40 / scale:g}s"',
+                "measure_from": f'"{4 / scale:g}s"',
+            }
             scenario["flow"][0] |= {"delayed_ack": 1}
             runs.append(measured(scenario))
         for scale, run in zip((2, 4), runs[1:], strict=True):

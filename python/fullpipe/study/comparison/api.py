@@ -59,7 +59,7 @@ def compare(
         >>> found.flows["case"].unique().sort().to_list()
         ['alone', 'together']
         >>> found.sentences[0]  # doctest: +ELLIPSIS
-        'together: bbr3 has 35 % higher goodput than cubic (95 % CI 10 to 65 %), at 1.6 % higher p95 queueing delay (...)'
+        'together: bbr3 has 35 % higher goodput than cubic (95 % CI 10 to 65 %), at 1.6 % higher p95 queueing ...'
 
     Args:
         *algorithms: Two or more, each a name (`fullpipe list algorithms`), `"my.module:Mine"`, or a class.

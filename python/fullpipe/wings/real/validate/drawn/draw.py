@@ -33,7 +33,7 @@ PRIOR = {
     "starts": "the first flow at once, others within 20 round trips",
     "RTTs": "of several flows, in half of the scenarios each adds 0–100 ms",
     "applications": "bulk 60 %, a transfer of 20 kB or more 20 %, requests with pauses 20 %",
-    "pacing": "all flows through sch_fq in half of the scenarios, otherwise the algorithm's own",
+    "stack": "linux-fq, whose sch_fq paces all flows, in half of the scenarios, otherwise linux",
 }
 """The prior in words, for the page."""
 
@@ -162,7 +162,7 @@ class Drawn:
             f'duration = "{self.duration_s:g}s"',
             # Flows that start together would stay synchronized.
             *([f'start_jitter = "{_time(self.rtt_s)}"'] if len(self.flows) > 1 else []),
-            f'stack = "{"linux-fq" if self.paced else "linux"}"',
+            f'stack = "{self.stack}"',
             "",
             "[path]",
             f'rate = "{self.rate / 1e6:g}mbit"',
@@ -176,14 +176,18 @@ class Drawn:
         return "\n".join(lines) + "\n"
 
     @property
+    def stack(self) -> str:
+        """The TCP of the hosts."""
+        return "linux-fq" if self.paced else "linux"
+
+    @property
     def about(self) -> str:
         """The scenario in a line."""
         names = [flow.cc for flow in self.flows]
         flows = ", ".join(f"{names.count(cc)} {cc}" for cc in dict.fromkeys(names))
         lost = f", {self.loss * 100:g} % loss" if self.loss else ""
-        fq = ", sch_fq" if self.paced else ""
         limit = "" if self.queue == "cake" else f" of {self.buffer} packets"
-        return f"{flows}; {self.rate / 1e6:g} Mbit/s, {_time(self.rtt_s)}, {self.queue}{limit}{lost}{fq}"
+        return f"{flows}; {self.rate / 1e6:g} Mbit/s, {_time(self.rtt_s)}, {self.queue}{limit}{lost}, stack {self.stack}"
 
     def _flow(self, number: int, flow: DrawnFlow) -> Iterator[str]:
         data = (self.bdp + self.buffer) * _PACKET + self.rate / 8 * flow.extra_s

@@ -51,7 +51,7 @@ def of(drawn: Drawn) -> dict[str, bool]:
         **{cc: cc in algorithms for cc in ALGORITHMS},
         **{app: app in applications for app in ("transfer", "requests")},
         "RTTs differ": len({flow.extra_s for flow in drawn.flows}) > 1,
-        "sch_fq": drawn.paced,
+        "stack linux-fq": drawn.paced,
         "loss": drawn.loss > 0,
         "loss ≥ 0.5 %": drawn.loss >= 0.005,
         **{queue: drawn.queue == queue for queue in ("pfifo", *QUEUES)},

@@ -71,7 +71,8 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Lets the application, which has written up to `app` if there is room, fill the send buffer.
-    /// Returns the end of the data in it.
+    /// Returns the end of the data in it. Data written after all before it has left mark the flow
+    /// as application-limited; waiting for room does not (Linux: tcp_rate_check_app_limited).
     fn fill(&mut self, app: u64) -> u64 {
         let smss = self.conn.smss;
         let in_segments = |bytes: Bytes| bytes.get() / smss.get();
@@ -84,10 +85,17 @@ impl<C: Controller> Sender<C> {
             has_room: self.conn.inflight + self.conn.smss <= cwnd,
             burst: in_segments(self.burst_size()),
         };
-        self.stack
-            .as_mut()
-            .and_then(|stack| stack.fill(&queue))
-            .unwrap_or(app)
+        let Some(stack) = &mut self.stack else {
+            return app;
+        };
+        let before = stack.written(app);
+        let written = stack.fill(&queue).unwrap_or(app);
+        // Retransmissions leave before the application wakes.
+        let has_room = self.conn.inflight + smss * (self.lost + 1) <= cwnd;
+        if written > before && before <= self.next && has_room {
+            self.flight.mark_app_limited(&mut self.conn);
+        }
+        written
     }
 
     /// Sends retransmissions and written data, until a limit stops it. Returns the limit, and

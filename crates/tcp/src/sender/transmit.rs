@@ -134,7 +134,8 @@ impl<C: Controller> Sender<C> {
         if out_of_data && used_up {
             self.cwnd_limited_until = self.next;
         }
-        if (out_of_data && !used_up) || self.decision.mark_app_limited {
+        let is_idle = limit == Limit::Application && !used_up;
+        if is_idle || self.decision.mark_app_limited {
             self.flight.mark_app_limited(&mut self.conn);
         }
     }

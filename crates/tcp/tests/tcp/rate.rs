@@ -1,8 +1,8 @@
 //! Delivery-rate samples (draft-ietf-ccwg-bbr-06 §4.1).
 
 use crate::script::{Bench, Setup, Test, ms, segments, transfer};
-use fullpipe_tcp::{Ack, AckKind, App};
-use fullpipe_units::{Rate, Span, Time};
+use fullpipe_tcp::{Ack, AckKind, App, Stack};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 fn over(n: u64, millis: f64) -> Option<Rate> {
     Some(Rate::from_delivery(segments(n), ms(millis)))
@@ -211,6 +211,44 @@ fn application_limited_means_nothing_unsent_and_room_in_the_window() {
     assert!(
         !losing.sender.conn().app_limited,
         "§4.1.2.4: C.lost_out <= C.retrans_out"
+    );
+}
+
+/// Linux looks when the application writes (tcp_rate_check_app_limited, from tcp_sendmsg).
+#[test]
+fn a_full_send_buffer_marks_when_the_application_writes_again() {
+    let open = || {
+        let mut setup = Setup::fixed(100, App::Unlimited);
+        setup.stack = Stack {
+            send_buffer: Some(Bytes::new(30_000)),
+            ..Stack::default()
+        };
+        Bench::open(setup)
+    };
+    let mut bench = open();
+    bench.play(
+        "  0 > 0-20
+         100 < ack 11",
+    );
+    assert!(
+        !bench.sender.conn().app_limited,
+        "it waits until a third of the buffer is free"
+    );
+    bench.play(
+        "101 < ack 12
+         101 > 21-28",
+    );
+    assert!(bench.sender.conn().app_limited);
+
+    let mut bench = open();
+    bench.play(
+        "  0 > 0-20
+         100 < ack 1 sack 8-20
+         100 > r1-7",
+    );
+    assert!(
+        !bench.sender.conn().app_limited,
+        "acknowledged data behind the hole takes room"
     );
 }
 

@@ -31,7 +31,8 @@ def command(
         list[str] | None,
         Option(
             metavar="PATTERN",
-            help="Cells to run, by name or pattern, like 'bbr-*' or '*-loss' (default: all); repeatable.",
+            help="Cells to run, by name or pattern, like 'bbr-*', or '*-nofq' for stack linux (default: all); "
+            "repeatable.",
         ),
     ] = None,
     on: Annotated[
@@ -109,14 +110,15 @@ def command(
 ) -> None:
     """Compare the simulator with Linux's TCP.
 
-    A cell is a path with its flows. The repository has the recorded results of Linux's own TCP for
-    each cell. The command runs the cells, compares goodput, RTT, queueing delay, retransmissions
-    and shares, and prints both numbers and a verdict. Exit code 1 when fewer than 90 % of the cells
-    are met.
+    A cell is a path with its flows and a stack, linux-fq or linux. The repository has the recorded
+    results of Linux's own TCP for each cell. The command runs the cells, compares goodput, RTT,
+    queueing delay, retransmissions and shares, and prints both numbers and a verdict in a table for
+    each stack. Exit code 1 when fewer than 90 % of the cells of a stack are met.
 
     Examples:
         fullpipe validate
         fullpipe validate --cell 'cubic-*' --out cubic.md
+        fullpipe validate --cell '*-nofq'
         fullpipe validate --on kernel
         fullpipe validate --random 200 --seed 1 --out results/random
     """

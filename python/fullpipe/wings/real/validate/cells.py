@@ -14,14 +14,16 @@ from fullpipe.study.verdicts.judged import Tolerance
 from fullpipe.study.verdicts.reader import PublishedError, Reader, read_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from fullpipe.study.verdicts.reader import Json, Table
 
 FILE = Path(__file__).resolve().parents[5] / "tests" / "oracle" / "cells.toml"
 
 _PATH = ("rate", "rtt", "buffer", "queue", "loss")
-_CELL = ("name", "flows", *_PATH, "duration", "live")
+_CELL = ("name", "flows", *_PATH, "duration", "stacks", "live")
+SUFFIX = {"linux-fq": "", "linux": "-nofq"}
+"""Suffixes of the names of cells, by stack."""
 METRICS = ("goodput", "rtt", "queue", "resent", "share")
 
 
@@ -29,10 +31,12 @@ METRICS = ("goodput", "rtt", "queue", "resent", "share")
 class Cell:
     """A bottleneck and its flows: their algorithms by Linux's names, in order, and the scenario.
 
-    `live` is whether the cell also belongs to the subset that is run in real time.
+    `stack` is the scenario's, on both sides; `live` is whether the cell also belongs to the subset that is run in
+    real time.
     """
 
     name: str
+    stack: str
     flows: tuple[str, ...]
     lossy: bool
     live: bool
@@ -42,6 +46,11 @@ class Cell:
     def algorithms(self) -> tuple[str, ...]:
         """The distinct algorithms, in order."""
         return tuple(dict.fromkeys(self.flows))
+
+    @property
+    def varies(self) -> bool:
+        """Whether runs on Linux differ by more than a trifle: by random loss or start times."""
+        return self.lossy or len(self.flows) > 1
 
     @property
     def fingerprint(self) -> str:
@@ -71,12 +80,13 @@ def load(file: Path = FILE) -> Cells:
         raise PublishedError(
             f"{file}: no such file\n  fix: run the command in fullpipe's source tree, which has the file"
         ) from error
-    reader.only(raw, "", ("duration", "repeats", "cells", "flow", "close"))
-    duration = reader.text(raw.get("duration"), "duration")
+    reader.only(raw, "", ("duration", "repeats", "stacks", "cells", "flow", "close"))
+    usual: Table = {key: raw[key] for key in ("duration", "stacks") if key in raw}
     flows = reader.table(raw.get("flow"), "flow")
     cells = tuple(
-        _cell(reader, row, f"cells[{number}]", duration, flows)
+        cell
         for number, row in enumerate(reader.tables(raw.get("cells"), "cells"))
+        for cell in _cells(reader, {**usual, **row}, f"cells[{number}]", flows)
     )
     close = reader.table(raw.get("close"), "close")
     reader.only(close, "close.", METRICS)
@@ -115,7 +125,8 @@ def fingerprint(cells: Sequence[Cell]) -> str:
     return sha256(text.encode()).hexdigest()[:16]
 
 
-def _cell(reader: Reader, row: Table, where: str, duration: str, known: Table) -> Cell:
+def _cells(reader: Reader, row: Table, where: str, known: Table) -> Iterator[Cell]:
+    """Yields the cells of a row, one for each stack."""
     reader.only(row, f"{where}.", _CELL)
     name = reader.text(row.get("name"), f"{where}.name")
     flows = tuple(
@@ -123,21 +134,40 @@ def _cell(reader: Reader, row: Table, where: str, duration: str, known: Table) -
         for each in reader.texts(row.get("flows"), f"{where}.flows")
     )
     path = {key: reader.text(row[key], f"{where}.{key}") for key in _PATH if key in row}
+    duration = reader.text(row.get("duration"), f"{where}.duration")
     live = row.get("live", False)
     if not isinstance(live, bool):
         reader.refuse(
             f"{where}.live", live, "must be true or false", "write live = true, or omit the key"
         )
+    keys = [reader.table(known[flow], f"flow.{flow}") for flow in flows]
+    for number, text in enumerate(reader.texts(row.get("stacks"), f"{where}.stacks")):
+        stack = reader.one_of(text, f"{where}.stacks", SUFFIX)
+        called = f"{name}{SUFFIX[stack]}"
+        text = _scenario(called, duration, stack, path, list(zip(flows, keys, strict=True)))
+        yield Cell(
+            called,
+            stack,
+            flows,
+            "loss" in path,
+            live and number == 0,
+            Setup(text, called, trace="10ms"),
+        )
+
+
+def _scenario(
+    name: str, duration: str, stack: str, path: dict[str, str], flows: list[tuple[str, Table]]
+) -> str:
     lines = [
         f"# {name}",
         "# A cell of fullpipe validate, as Linux's own TCP ran it, too.",
-        f"duration = {_toml(reader.text(row.get('duration', duration), f'{where}.duration'))}",
+        f"duration = {_toml(duration)}",
+        f"stack = {_toml(stack)}",
     ]
     if len(flows) > 1:  # flows that start together would stay synchronized
         lines.append(f"start_jitter = {_toml(path['rtt'])}")
     lines += ["", "[path]", *(f"{key} = {_toml(value)}" for key, value in path.items())]
-    for number, flow in enumerate(flows, 1):
-        keys = reader.table(known[flow], f"flow.{flow}")
+    for number, (flow, keys) in enumerate(flows, 1):
         numbered = f"{flow}-{number}" if len(flows) > 1 else flow
         lines += [
             "",
@@ -145,9 +175,7 @@ def _cell(reader: Reader, row: Table, where: str, duration: str, known: Table) -
             f"name = {_toml(numbered)}",
             *(f"{key} = {_toml(value)}" for key, value in keys.items()),
         ]
-    return Cell(
-        name, flows, "loss" in path, live, Setup("\n".join(lines) + "\n", name, trace="10ms")
-    )
+    return "\n".join(lines) + "\n"
 
 
 def _toml(value: Json) -> str:

@@ -23,7 +23,7 @@ from fullpipe.study.engine import HERE
 from fullpipe.study.execute import on_threads, one_cluster, refuse_engine, repeat
 from fullpipe.study.repeated import Repeated
 from fullpipe.study.spec import build
-from fullpipe.study.verdicts.judged import Verdict, records
+from fullpipe.study.verdicts.judged import Record, Verdict, records
 from fullpipe.wings.real.validate import cells as read_cells
 from fullpipe.wings.real.validate import recorded, show
 from fullpipe.wings.real.validate.judge import judge, skipped
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _SEEDS = 10
 
 ENOUGH = 0.9
-"""Share of the cells that must be met."""
+"""Share of the cells of each stack that must be met."""
 
 
 def validate(
@@ -70,11 +70,11 @@ def validate(
             shows both.
         out: New file for the whole table with intervals, as Markdown. Finished runs are kept next to it until it is
             complete.
-        as_json: Whether to print only the list of :class:`fullpipe.study.verdicts.judged.Record`.
+        as_json: Whether to print only the list of :class:`StackRecord`.
         engine: Where the runs execute.
 
     Returns:
-        Whether enough of the cells are met.
+        Whether enough of the cells of each stack are met.
 
     Raises:
         PublishedError: When the cells or the recorded results are invalid.
@@ -112,11 +112,13 @@ def validate(
             disk.write(page, "\n".join(_page(outcomes, both)))
     with printing():
         if as_json:
-            print(json.dumps(records(each for outcome in outcomes for each in outcome.judged)))
+            print(json.dumps([record for outcome in outcomes for record in _records(outcome)]))
         else:
             console = terminal.console()
             show.show(outcomes, both, console)
-            console.print(Text(f"\n{show.summary(outcomes)}", style="bold"))
+            console.print()
+            for line in show.summaries(outcomes):
+                console.print(Text(line, style="bold"))
             for page in pages:
                 console.print(f"over time, side by side: {page}", markup=False, soft_wrap=True)
     return met(outcomes)
@@ -138,7 +140,9 @@ def _page(outcomes: Sequence[CellOutcome], both: show.Sides) -> list[str]:
         f"Made by `{command} --out FILE`. Means ± half of their 95 % intervals where runs differ; goodput",
         "in Mbit/s, times in ms, `resent` in data packets.",
         "",
-        f"{'Linux' if simulated else 'The recorded kernel'} is {kernels}. {show.summary(outcomes)}.",
+        f"{'Linux' if simulated else 'The recorded kernel'} is {kernels}.",
+        "",
+        *(f"- {line}" for line in show.summaries(outcomes)),
         "",
         *([f"Host of the first run on {both.ours}: {hosts[0]}.", ""] if hosts else []),
         *show.markdown(outcomes, both),
@@ -163,9 +167,22 @@ def _so_far(out: Path, chosen: Sequence[Cell], seeds: int, runner: Runner) -> Ch
 
 
 def met(outcomes: Sequence[CellOutcome]) -> bool:
-    """Returns whether enough of the cells that were run are met."""
-    verdicts = [outcome.verdict for outcome in outcomes if outcome.verdict is not Verdict.SKIPPED]
-    return verdicts.count(Verdict.MET) >= ENOUGH * len(verdicts)
+    """Returns whether enough of the cells that were run are met, of each stack."""
+    verdicts = [
+        [each.verdict for each in those if each.verdict is not Verdict.SKIPPED]
+        for those in show.by_stack(outcomes).values()
+    ]
+    return all(those.count(Verdict.MET) >= ENOUGH * len(those) for those in verdicts)
+
+
+class StackRecord(Record):
+    """A judged number as `--json` prints it, with the stack of its cell."""
+
+    stack: str
+
+
+def _records(outcome: CellOutcome) -> list[StackRecord]:
+    return [StackRecord(**record, stack=outcome.cell.stack) for record in records(outcome.judged)]
 
 
 class _RunNumbers(NamedTuple):
@@ -268,8 +285,7 @@ def record_anew(known: Cells, chosen: Sequence[Cell], engine: Engine = HERE) -> 
     running = bar.add_task("recording", total=len(chosen))
 
     def one(cell: Cell, progress: Progress) -> tuple[Cell, list[list[RecordedFlow]]]:
-        # Without randomness Linux repeats a run exactly, to the nanosecond.
-        repeats = known.repeats if cell.setup.scenario(1).is_random else 1
+        repeats = known.repeats if cell.varies else 1
         scenarios = [cell.setup.scenario(seed) for seed in range(1, repeats + 1)]
         made = uml.execute(scenarios, "off", progress)
         return cell, [recorded.numbers(json.loads(each.metrics_json())) for each in made]

@@ -10,6 +10,7 @@ from rich.text import Text
 from fullpipe.runners import is_simulator
 from fullpipe.study.verdicts.judged import Verdict
 from fullpipe.study.verdicts.show import STYLES, row
+from fullpipe.wings.real.validate.cells import SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ def sides(runner: Runner) -> Sides:
 
 
 def show(outcomes: Sequence[CellOutcome], both: Sides, console: Console) -> None:
-    """Prints a line per cell and algorithm, with the kernel's and our numbers; then the misses."""
+    """Prints a table per stack, with a line per cell and algorithm: the kernel's and our numbers; then the misses."""
     console.print(
         f"Each cell: {both.kernel}|{both.ours}. goodput: Mbit/s, sum of the flows;\n"
         "RTT: mean, ms; queue p95: queueing delay, ms; resent: retransmitted packets;\n"
@@ -49,9 +50,12 @@ def show(outcomes: Sequence[CellOutcome], both: Sides, console: Console) -> None
         style="dim",
     )
     heads = "".join(f"{name:>{width}}" for name, width in _COLUMNS.items())
-    console.print(Text(f"\n{'':<{_NAME}}{heads}", style="bold"))
-    for outcome in outcomes:
-        _show_cell(outcome, console)
+    for stack, those in by_stack(outcomes).items():
+        console.print(Text(f"\n{f'stack {stack}':<{_NAME}}{heads}", style="bold"))
+        if SUFFIX[stack]:
+            console.print(f"names end in {SUFFIX[stack]}", style="dim")
+        for outcome in those:
+            _show_cell(outcome, console)
     missed = [outcome for outcome in outcomes if outcome.verdict is Verdict.MISSED]
     if missed:
         console.print(Text("\nMissed", style="bold"))
@@ -77,8 +81,21 @@ def spoiled(outcomes: Sequence[CellOutcome]) -> list[tuple[str, str]]:
     ]
 
 
-def summary(outcomes: Sequence[CellOutcome]) -> str:
-    """Returns a line with the numbers of cells and quantities that are met."""
+def by_stack(outcomes: Sequence[CellOutcome]) -> dict[str, list[CellOutcome]]:
+    """Returns the outcomes of each stack, by its name."""
+    return {
+        stack: those
+        for stack in SUFFIX
+        if (those := [each for each in outcomes if each.cell.stack == stack])
+    }
+
+
+def summaries(outcomes: Sequence[CellOutcome]) -> list[str]:
+    """Returns a line per stack with the numbers of cells and quantities that are met."""
+    return [f"stack {stack}: {_summary(those)}" for stack, those in by_stack(outcomes).items()]
+
+
+def _summary(outcomes: Sequence[CellOutcome]) -> str:
     skipped = len(_skipped(outcomes))
     run = [outcome for outcome in outcomes if outcome.verdict is not Verdict.SKIPPED]
     met = sum(outcome.verdict is Verdict.MET for outcome in run)
@@ -91,16 +108,17 @@ def summary(outcomes: Sequence[CellOutcome]) -> str:
 def markdown(outcomes: Sequence[CellOutcome], both: Sides) -> list[str]:
     """Returns the whole table as lines, with 95 % intervals of the means."""
     lines = [
-        f"| cell | number | {both.kernel} | {both.ours} | accepted range | verdict |",
-        "|---|---|--:|--:|--:|---|",
+        f"| cell | stack | number | {both.kernel} | {both.ours} | accepted range | verdict |",
+        "|---|---|---|--:|--:|--:|---|",
     ]
     for outcome in outcomes:
         for number, judged in enumerate(outcome.judged):
-            name = f"`{outcome.cell.name}`" if number == 0 else ""
+            first = number == 0
+            name, stack = (f"`{outcome.cell.name}`", outcome.cell.stack) if first else ("", "")
             allowed = " – ".join(digits(end) for end in judged.within)
             because = f"{judged.verdict.value}{f', {judged.reason}' if judged.reason else ''}"
             values = (interval(judged.subject), interval(judged.ours))
-            lines.append(row((name, judged.metric, *values, allowed, because)))
+            lines.append(row((name, stack, judged.metric, *values, allowed, because)))
     return lines
 
 
@@ -141,7 +159,8 @@ def _show_cell(outcome: CellOutcome, console: Console) -> None:
     for number, algorithm in enumerate(algorithms):
         behind = f" {algorithm}" if len(algorithms) > 1 else ""
         first = by_name["goodput"] if number == 0 else share
-        line = Text(f"{outcome.cell.name if number == 0 else '  share':<{_NAME}}")
+        name = outcome.cell.name.removesuffix(SUFFIX[outcome.cell.stack])
+        line = Text(f"{name if number == 0 else '  share':<{_NAME}}")
         for name, width in _COLUMNS.items():
             line.append_text(
                 _pair(first if name == "goodput" else by_name[f"{name}{behind}"], width)

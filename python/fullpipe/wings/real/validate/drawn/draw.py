@@ -187,7 +187,8 @@ class Drawn:
         flows = ", ".join(f"{names.count(cc)} {cc}" for cc in dict.fromkeys(names))
         lost = f", {self.loss * 100:g} % loss" if self.loss else ""
         limit = "" if self.queue == "cake" else f" of {self.buffer} packets"
-        return f"{flows}; {self.rate / 1e6:g} Mbit/s, {_time(self.rtt_s)}, {self.queue}{limit}{lost}, stack {self.stack}"
+        path = f"{self.rate / 1e6:g} Mbit/s, {_time(self.rtt_s)}, {self.queue}{limit}{lost}"
+        return f"{flows}; {path}, stack {self.stack}"
 
     def _flow(self, number: int, flow: DrawnFlow) -> Iterator[str]:
         data = (self.bdp + self.buffer) * _PACKET + self.rate / 8 * flow.extra_s

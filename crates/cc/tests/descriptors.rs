@@ -7,7 +7,8 @@ use blessed::check_table;
 use std::collections::BTreeSet;
 
 use fullpipe_cc::{
-    Config, Controller, Descriptor, Domain, Field, Param, ParamValue, Profile, Registry, Shared,
+    Config, Controller, Descriptor, Domain, Field, Param, ParamValue, Profile, Registry, Rules,
+    Shared,
 };
 
 #[test]
@@ -252,6 +253,10 @@ fn tables<Build>(descriptor: &Descriptor<Build>) -> [String; 2] {
             Domain::Flag { default } => (default.to_string(), "true, false".to_owned()),
             Domain::Choice(words) => (words[0].to_owned(), words.join(", ")),
         };
+        let linux = descriptor.usual_profile(Rules::Linux);
+        if param.name == "profile" && default != linux {
+            default = format!("{linux}; {default} with `stack = \"rfc\"`");
+        }
         for Profile {
             name: profile,
             defaults,

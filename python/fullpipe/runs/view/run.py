@@ -11,7 +11,7 @@ from fullpipe import _core
 from fullpipe.algorithms.programs.used import differences, names
 from fullpipe.base.metrics import decade_text
 from fullpipe.runners import has
-from fullpipe.runs.view.path import path_line
+from fullpipe.runs.view.path import path_line, stack_of
 from fullpipe.runs.view.table import (
     NONE,
     Cell,
@@ -91,7 +91,10 @@ def show_scenario(scenario: Scenario, console: Console) -> None:
         console.print(scenario.title or "", style="bold", markup=False)
         console.print(path_line(scenario.to_toml()), markup=False)
         return
-    console.print(f"{shown(scenario.file)}{title}", style="bold", markup=False)
+    called = Text.assemble(
+        (f"{shown(scenario.file)}{title}", "bold"), f"; {stack_of(scenario.to_toml())}"
+    )
+    console.print(called)
     if scenario.profile:
         name, values = scenario.profile
         given = ", ".join(

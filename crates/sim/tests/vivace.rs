@@ -1,11 +1,11 @@
 //! Vivace in whole runs (Dong et al., NSDI 2018): its steps, and their consequences.
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::Scenario;
 use fullpipe_sim::run;
 use fullpipe_trace::{Run, TraceLevel};
 
 use crate::traced;
+use crate::users::of_specifications;
 
 /// Runs flows over 100 Mbit/s and 30 ms, the paper's path, with `path` in addition; measured after
 /// 20 s.
@@ -18,7 +18,7 @@ fn runs(path: &str, flows: &[&str], trace: TraceLevel) -> Run {
             "[[flow]]\nname = \"{place}\"\ncc = \"vivace\"\nstart = \"{place}s\"\n{flow}\n"
         );
     }
-    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = of_specifications(&text);
     run(&scenario, &Registry::default(), trace).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -487,6 +487,6 @@ fn a_trace_of_arrivals_has_the_hash_that_it_had() {
     ];
     assert_eq!(
         hashes.map(|hash| format!("{hash:016x}")),
-        ["8738c32a3d8b277e", "d5a75b7b9cf4c9e7"]
+        ["f92078964c17b957", "ccae5b2e17e5773c"]
     );
 }

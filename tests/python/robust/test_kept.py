@@ -103,7 +103,6 @@ OTHERS = {
     # A scenario's text is parsed where a part of it is needed; its file was read through the door.
     "study/other_runners.py": "a scenario's text",
     "wings/pages/gallery.py": "a scenario's text",
-    "wings/search/observatory/plan.py": "the package's families",
     "wings/search/observatory/site.py": "the page's script and styles",
     "wings/fleet/study/study.py": "a population's text",
     "results/qlog.py": "a scenario's text",

@@ -96,7 +96,9 @@ def test_the_package_has_its_scenarios_and_tables_outside_of_a_checkout(
     for name in ("cubic-vs-bbr1", "cubic-vs-bbr1.toml", "scenarios/cubic-vs-bbr1.toml"):
         done = fullpipe("run", name, *SHORT)
         assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith("cubic-vs-bbr1: CUBIC against BBRv1 in a deep buffer; stack linux\n")
+        assert done.stdout.startswith(
+            "cubic-vs-bbr1: CUBIC against BBRv1 in a deep buffer; stack linux\n"
+        )
     assert fullpipe("run", "cellular-trace", *SHORT).returncode == 0, "it needs a file of its own"
     (tmp_path / "cubic-vs-bbr1").write_text("duration", encoding="utf-8")
     assert "cubic-vs-bbr1:1" in fullpipe("run", "cubic-vs-bbr1").stderr, "a file comes first"

@@ -96,7 +96,8 @@
 //!     build: |config, _| AnyController::User(Box::new(FixedWindow(config.smss * 20))),
 //! };
 //!
-//! let text = "duration = \"5s\"\n[path]\nrate = \"100mbit\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"fixed\"\n";
+//! // Without an operating system's bursts, which would wait for each other.
+//! let text = "stack = \"rfc\"\nduration = \"5s\"\n[path]\nrate = \"100mbit\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"fixed\"\n";
 //! let scenario = Scenario::parse(text, "fixed.toml")?;
 //! let registry = Registry::default().with(&FIXED);
 //! let run = fullpipe::run(&scenario, &registry, TraceLevel::Off)?;

@@ -51,7 +51,7 @@ def call(
     environment: Mapping[str, str],
     *,
     merged: bool = False,
-    timeout: float = 60,
+    timeout: float = 300,
 ) -> subprocess.CompletedProcess[str]:
     """Runs `fullpipe` to its end.
 

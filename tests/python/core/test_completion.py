@@ -103,7 +103,7 @@ def _run(shell: str, home: Path, text: str) -> subprocess.CompletedProcess[str]:
         cwd=home,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
 
 

@@ -140,7 +140,7 @@ def test_the_script_refuses_another_version(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace(f'"version":{VERSION}', '"version":999'), encoding="utf-8")
     command = ["node", str(WEB / "open.mjs"), chromium, str(page)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     (error,) = json.loads(done.stdout)[0]["errors"]
     assert f"this script reads version {VERSION} of fullpipe-report" in error
 

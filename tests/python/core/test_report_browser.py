@@ -236,7 +236,7 @@ def test_the_bundle_is_built_from_its_source(tmp_path: Path) -> None:
     if not (WEB / "node_modules/esbuild").is_dir():
         pytest.skip("no esbuild: `make browser` installs it")
     command = ["npm", "run", "--silent", "build", "--", f"--outfile={tmp_path / 'page.js'}"]
-    subprocess.run(command, cwd=WEB, check=True, timeout=120)
+    subprocess.run(command, cwd=WEB, check=True, timeout=300)
     for name in ("page.js", "page.css"):
         ours = (ASSETS / name).read_bytes()
         assert ours == (tmp_path / name).read_bytes(), "`make page` builds it"

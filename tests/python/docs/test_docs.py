@@ -112,7 +112,7 @@ def _call(command: str, where: str, may_fail: bool) -> str:
     environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
     words = shlex.split(command, comments=True)
     if words[0] == "fullpipe" and not re.search(r"[|&;<>$*?~]", command):
-        done = served.call(words[1:], Path(), environment, merged=True, timeout=120)
+        done = served.call(words[1:], Path(), environment, merged=True, timeout=300)
     else:
         done = _shell(command, environment)
     assert may_fail or done.returncode == 0, f"{where}: $ {command}\n{done.stdout}"
@@ -127,7 +127,7 @@ def _shell(command: str, environment: dict[str, str]) -> subprocess.CompletedPro
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 

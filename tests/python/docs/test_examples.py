@@ -34,7 +34,7 @@ def _call(*command: str | Path, cwd: Path) -> str:
         env={**os.environ, "PATH": path},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -73,7 +73,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401  
     notebook = nbformat.read(EXAMPLES / "notebook/compare.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     assert not any(cell.get("outputs") for cell in notebook.cells), "outputs are not kept"
     folder = tmp_path_factory.mktemp("notebook")
-    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}})
+    client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(folder)}})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Jupyter's own modules
         return client.execute()

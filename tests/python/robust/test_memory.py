@@ -43,7 +43,7 @@ def test_a_process_s_own_limit_refuses_a_run_before_it_starts(
     (tmp_path / "x.toml").write_text(text)
     shell = f'{limit}; exec "{sys.executable}" -m fullpipe {command}'
     done = subprocess.run(
-        ["sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        ["sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 2, (done.returncode, done.stderr)
     assert "may need 2.3 GB of memory, " in done.stderr

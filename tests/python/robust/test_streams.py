@@ -30,7 +30,7 @@ def called(
         capture_output=True,
         encoding="utf-8",
         errors="replace",
-        timeout=120,
+        timeout=300,
         check=False,
     )
 

@@ -280,7 +280,7 @@ def test_a_study_goes_on_where_it_was_stopped(
     )
     (unfinished / "study.json").write_text("{}")  # damaged, too: the runs show which study it is
     done = subprocess.run(
-        call, cwd=small.parent, capture_output=True, text=True, timeout=60, check=False
+        call, cwd=small.parent, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     assert not unfinished.exists()

@@ -199,7 +199,7 @@ def test_what_is_killed_goes_on_and_has_every_row_once(how: signal.Signals, tmp_
     if how != signal.SIGKILL:
         assert "finished runs are kept in out; the same command resumes there" in said
     again = subprocess.run(
-        call, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        call, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
     assert again.returncode == 0, again.stderr
     assert f"{len(before) // 2} runs were already finished" in again.stdout

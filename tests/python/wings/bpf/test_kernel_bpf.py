@@ -79,7 +79,7 @@ def shell(
         try:
             if then:
                 then(process)
-            out, errors = process.communicate(timeout=60)
+            out, errors = process.communicate(timeout=300)
         except BaseException:
             process.kill()
             raise

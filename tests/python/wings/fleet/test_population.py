@@ -163,7 +163,7 @@ def test_it_goes_on_where_a_signal_has_ended_it_without_loss_or_doubles(tmp_path
         assert more >= before + 2
         before = more
     subprocess.run(
-        [sys.executable, "-c", SLOWLY], cwd=tmp_path, check=True, capture_output=True, timeout=60
+        [sys.executable, "-c", SLOWLY], cwd=tmp_path, check=True, capture_output=True, timeout=300
     )
     stopped, whole = tmp_path / "edge", tmp_path / "whole"
     assert json.loads((stopped / "simulate.json").read_text())["paths"] == 1500

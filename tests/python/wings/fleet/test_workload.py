@@ -105,7 +105,7 @@ def _conversations(directory: Path, *path: str) -> dict[int, int]:
         f"{directory}/client.py",
         told,
     ]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300)
     if done.returncode != 0:
         pytest.skip(f"this machine allows no link: {done.stderr[-300:]}")
     return {int(port): number for port, number in json.loads(done.stdout).items()}

@@ -297,7 +297,7 @@ console.log(new TextDecoder().decode(bytes));
         ["node", "--input-type=module", "-e", code, str(ENGINE)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     said = json.loads(done.stdout)

@@ -250,7 +250,7 @@ def test_ctrl_c_ends_it_with_a_line(made: Path, tmp_path: Path, seen: str) -> No
             assert second.returncode == 2
             assert f"error: {out}: another process is adding to it; wait" in second.stderr
         process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=60)[1]
+        said = process.communicate(timeout=300)[1]
     assert process.returncode == 130
     assert [each for each in said.splitlines() if each.startswith("interrupted ")]
     assert "Traceback" not in said

@@ -138,7 +138,7 @@ class Scorer:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
         )
 
     def attempt(self, code: str, *args: str) -> dict[str, Any]:
@@ -575,7 +575,7 @@ def test_a_machine_that_can_not_contain_refuses() -> None:
             env=mine.environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
     assert done.returncode == 2, done
     assert "can't be contained" in done.stderr

@@ -140,7 +140,7 @@ fn the_first_arrival_without_a_server_ends_the_run() {
         .agent(&lab.near, "send", Some(&plan))
         .spawn()
         .expect("nsenter runs");
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    std::thread::sleep(std::time::Duration::from_secs(3));
     receiver.kill().expect("it runs");
     let words = failure(&sender.wait_with_output().expect("it ends"));
     receiver.wait().expect("it was killed");

@@ -59,7 +59,7 @@ def test_what_holds_is_met(fullpipe: Fullpipe, tmp_path: Path) -> None:
     done = fullpipe("check", "base.toml", "--repeat", "4")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0] == "base.toml, 4 repetitions"
+    assert lines[0] == "base.toml, 4 repetitions; stack linux"
     assert [line.split()[-1] for line in lines[1:5]] == ["met"] * 4
     assert "(flow a)" in lines[2]
     assert "(flow b)" in lines[3]
@@ -222,7 +222,7 @@ def test_a_scenario_that_wants_no_jitter_is_run_once(fullpipe: Fullpipe, tmp_pat
     )
     written(tmp_path, "jain >= 0", base=base)
     done = fullpipe("check", "base.toml")
-    assert done.stdout.startswith("base.toml, 1 run\n")
+    assert done.stdout.startswith("base.toml, 1 run; stack linux\n")
 
 
 def rows(values: Sequence[float | None]) -> pl.DataFrame:

@@ -110,13 +110,7 @@ def test_a_picture_without_its_series_is_refused(
 def test_what_the_pages_quote_is_what_the_command_gives(fullpipe: Fullpipe, tmp_path: Path) -> None:
     """A release runs the command; a change compares the pages with each other, and the parts with their sum."""
     pages = [
-        ROOT / name
-        for name in (
-            "README.md",
-            "docs/evidence/index.md",
-            "docs/evidence/kernel.md",
-            "docs/notebook/kernel.md",
-        )
+        ROOT / name for name in ("README.md", "docs/evidence/index.md", "docs/evidence/kernel.md")
     ]
     cells = sum(len(case.cells) for case in published.load(FILE).cases)
     totals = {

@@ -236,6 +236,8 @@ def test_a_command_takes_its_options_in_one_call(call: Fullpipe, tmp_path: Path,
 def test_the_stack_of_a_file_is_replaced_and_results_are_kept_apart(
     call: Fullpipe, tmp_path: Path, name: str
 ) -> None:
+    if name == "observatory":
+        built_engine()
     (tmp_path / "suite.toml").write_text(f'stack = "rfc"\n{SUITE}')
 
     def called(*more: str, out: str = "out") -> subprocess.CompletedProcess[str]:

@@ -128,7 +128,7 @@ fn check_replay(cc: &str, seed: u64, record: &Record) {
 
 fn scenario(cc: &str, path: &str, flow: &str, seed: u64) -> Scenario {
     let text = format!(
-        "duration = \"30s\"\nseed = {seed}\n[path]\n{path}\n[[flow]]\nname = \"flow\"\ncc = \"{cc}\"\n{flow}\n"
+        "stack = \"rfc\"\nduration = \"30s\"\nseed = {seed}\n[path]\n{path}\n[[flow]]\nname = \"flow\"\ncc = \"{cc}\"\n{flow}\n"
     );
     Scenario::parse(&text, "test.toml").expect("a valid scenario")
 }

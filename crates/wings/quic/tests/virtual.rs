@@ -8,8 +8,9 @@ use fullpipe_trace::{Run, TraceLevel};
 use fullpipe_units::Span;
 
 fn scenario(path: &str, flow: &str) -> Scenario {
-    let text =
-        format!("duration = \"10s\"\nmeasure_from = \"2s\"\n[path]\n{path}\n[[flow]]\n{flow}\n");
+    let text = format!(
+        "stack = \"rfc\"\nduration = \"10s\"\nmeasure_from = \"2s\"\n[path]\n{path}\n[[flow]]\n{flow}\n"
+    );
     Scenario::parse(&text, "test.toml").expect("a valid scenario")
 }
 
@@ -128,7 +129,8 @@ fn a_larger_initial_window_saves_a_round_trip() {
     let completion = |window: u32| {
         let flow = format!("cc = \"newreno\"\nbytes = \"29kB\"\ninitial_window = {window}");
         let path = "rate = \"1gbit\"\nrtt = \"100ms\"\nbuffer = \"2bdp\"";
-        let text = format!("duration = \"10s\"\n[path]\n{path}\n[[flow]]\n{flow}\n");
+        let text =
+            format!("stack = \"rfc\"\nduration = \"10s\"\n[path]\n{path}\n[[flow]]\n{flow}\n");
         let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
         let summary = run(&scenario, TraceLevel::Off).summary;
         summary.flows[0].completion_s.expect("it ends")
@@ -138,6 +140,19 @@ fn a_larger_initial_window_saves_a_round_trip() {
         (usual - large - 0.1).abs() < 0.01,
         "{usual} s and {large} s"
     );
+}
+
+/// The parts of an operating system's TCP are left out, and the algorithm has Linux's rules.
+#[test]
+fn the_usual_stack_is_taken_without_its_tcp() {
+    let text = format!("duration = \"2s\"\n[path]\n{DSL}\n[[flow]]\ncc = \"cubic\"\n");
+    let with = |stack: &str| {
+        let scenario = Scenario::parse(&format!("{stack}{text}"), "test.toml");
+        let run = run(&scenario.expect("a scenario"), TraceLevel::Off);
+        format!("{:?}", run.summary.flows[0])
+    };
+    assert_eq!(with(""), with("stack = \"linux\"\n"));
+    assert_ne!(with(""), with("stack = \"rfc\"\n"));
 }
 
 #[test]

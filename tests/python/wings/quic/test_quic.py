@@ -288,7 +288,10 @@ def test_a_comparison_without_a_path_is_over_the_loopback(tmp_path: Path) -> Non
     size = ["--bytes", "10MB", "--repeat", "2", "--out", str(tmp_path / "kept")]
     done = served.command("compare", "bbr3", "cubic", "--on", "quic", *size)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[1] == "this machine's loopback; 10MB each, for 600s at most; stack linux"
+    assert (
+        done.stdout.splitlines()[1]
+        == "this machine's loopback; 10MB each, for 600s at most; stack linux"
+    )
     assert (tmp_path / "kept" / "picture.png").is_file()
 
 

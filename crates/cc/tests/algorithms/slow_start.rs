@@ -246,8 +246,7 @@ fn hystart_ends_another_slow_start_only_after_a_timeout() {
 }
 
 /// From 10 segments the window passes 16 with the sixth ACK of a flight. There, the first round of Linux 5.16 began: the
-/// train of the flight is shorter by the five ACKs before, and ends slow start six segments later. packetdrill's test of
-/// ACK trains has 36 segments since the repair, and 40 before.
+/// train of the flight lacks the ACKs before, and ends slow start six segments later.
 #[test]
 fn hystart_of_linux_5_16_measures_trains_from_where_the_window_passes_sixteen() {
     let windows = ["hystart", "hystart-5.16"].map(|kind| {

@@ -118,11 +118,11 @@ impl SlowStart for HyStart {
         let delay_min = self.delay_min.map_or(rtt.raw, |least| least.min(rtt.raw));
         self.delay_min = Some(delay_min);
         let small = self.found || cwnd < cx.conn.smss * LOW_WINDOW;
-        // Rounds count from the first ACK on, so that they begin where a flight's ACKs begin, at
-        // any window size.
         if small && self.late_rounds {
             return grow;
         }
+        // Rounds count from the first ACK on, so that they begin where a flight's ACKs begin, at
+        // any window size.
         if self.round.on_ack(ack.newest.delivered, cx.conn.delivered) {
             self.new_round(cx.now);
         }

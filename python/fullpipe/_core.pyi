@@ -1667,6 +1667,12 @@ def schema() -> str:
 def limits() -> list[Limit]:
     """Returns the limits of a flow, in the order in which they are tested."""
 
+def drift_limits() -> dict[str, float]:
+    """Returns the level and the least differences of the tests for drift: `level`, `warm_up`, `of_all`, `loss`."""
+
+def trend_p(tau: float) -> float:
+    """Returns the probability of a Kendall's tau of twelve batch means that is at least as far from zero."""
+
 def trace_columns() -> list[TraceColumn]:
     """Returns the columns of a trace's tables, in the order of `docs/reference/metrics.md`."""
 

@@ -88,6 +88,12 @@ impl Rows {
             let words: Vec<&str> = warnings.iter().filter_map(Json::as_str).collect();
             whole.insert("warnings".to_owned(), Json::String(words.join("; ")));
         }
+        if let Some(steadiness) = whole.get_mut("steadiness").and_then(Json::as_object_mut)
+            && let Some(Json::Array(drifting)) = steadiness.remove("drifting")
+        {
+            let words: Vec<String> = drifting.iter().map(drifting_words).collect();
+            steadiness.insert("drifting".to_owned(), Json::String(words.join("; ")));
+        }
         let mut run = Vec::new();
         let mut keep = |name: &str, cell| run.push((name.to_owned(), cell));
         for link in links {
@@ -182,6 +188,12 @@ fn values(cells: Vec<Cell>) -> Values {
     };
     let codes = cells.into_iter().map(&mut code).collect();
     Values::Words { codes, labels }
+}
+
+/// Returns a number that drifts as words: `flow cubic goodput_bps trend`.
+fn drifting_words(number: &Json) -> String {
+    let words = ["of", "name", "metric", "test"].map(|key| number[key].as_str().unwrap_or(""));
+    words.join(" ")
 }
 
 /// Returns the name and the metrics of a flow or a link.

@@ -171,7 +171,7 @@ impl FlowBuilder<'_> {
             group,
             window_group,
         } = self.ends(spec, start)?;
-        let mut meter = FlowMeter::new(self.window, start);
+        let mut meter = FlowMeter::new(self.window, start).with_course();
         let mut total = spec.bytes;
         if let Some(App::Request { size, think }) = spec.app {
             let think_rng = Rng::stream(self.scenario.seed, &spec.name, "think");

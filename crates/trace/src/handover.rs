@@ -204,6 +204,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::Steadiness;
 
     fn summary() -> Summary {
         Summary {
@@ -218,6 +219,7 @@ mod tests {
             workloads: vec![],
             links: vec![],
             jain: None,
+            steadiness: Steadiness::of(0.1, &[], &[], &[]),
             packets: 3,
             events: 4,
         }

@@ -49,6 +49,16 @@ impl Sampler {
         }
     }
 
+    /// Returns the sum in nanoseconds and the number of all values, buffered ones included.
+    pub(crate) fn total(&self) -> (u128, u64) {
+        let held = &self.held[..self.count as usize];
+        let sum: u64 = held.iter().map(|&ns| u64::from(ns)).sum();
+        (
+            self.histogram.sum + u128::from(sum),
+            self.histogram.weight + held.len() as u64,
+        )
+    }
+
     /// Returns the histogram of all values, buffered ones included.
     pub fn histogram(&self) -> Histogram {
         let mut settled = self.clone();
@@ -131,6 +141,11 @@ impl Histogram {
             self.min = self.min.min(Span::from_nanos(u64::from(min)));
             self.max = self.max.max(Span::from_nanos(u64::from(max)));
         }
+    }
+
+    /// Returns the sum of all values, each times its weight, in nanoseconds.
+    pub(crate) fn sum(&self) -> u128 {
+        self.sum
     }
 
     /// Adds the content of `other`.

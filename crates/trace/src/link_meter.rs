@@ -2,12 +2,25 @@
 
 use fullpipe_units::{Span, Time};
 
+use crate::drift::{Drift, LinkDrift, Ratio};
+use crate::series::Series;
 use crate::{Histogram, MeasuredTime};
+
+/// What a link did since `measure_from`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Done {
+    busy: Span,
+    /// Sum of the queueing delays weighted by time, in ns².
+    waited: u128,
+}
 
 /// Measurements of one link.
 #[derive(Clone, Debug)]
 pub struct LinkMeter {
     window: MeasuredTime,
+    /// The next edge of `done`.
+    next: Time,
+    done: Option<Series<Done>>,
     /// Queueing delays, weighted by the transmission times of their packets.
     pub(crate) queue: Histogram,
     busy: Span,
@@ -36,8 +49,11 @@ impl LinkMeter {
     /// time within the window for which the link can send: all of it, except for links whose
     /// capacity is not measured in time.
     pub fn new(window: MeasuredTime, offered: Span, rtt: Span) -> LinkMeter {
+        let done = Series::new(window, false);
         LinkMeter {
             window,
+            next: done.as_ref().map_or(Time::MAX, Series::next),
+            done,
             queue: Histogram::default(),
             busy: Span::ZERO,
             held: Span::ZERO,
@@ -72,10 +88,51 @@ impl LinkMeter {
     /// `data` is false for a packet without payload.
     #[inline(always)] // on the path of every packet, like its parts
     pub fn on_transmission(&mut self, waited: Span, start: Time, end: Time, data: bool) {
+        if end >= self.next {
+            self.pass(end);
+        }
         self.packets += u64::from(data && end <= self.window.to);
         let held = end.min(self.window.to).since(start.max(self.window.from));
         self.busy += held;
         self.on_wait(waited, held);
+    }
+
+    #[cold]
+    fn pass(&mut self, now: Time) {
+        let total = self.total();
+        if let Some(done) = &mut self.done {
+            self.next = done.pass(now, total);
+        }
+    }
+
+    fn total(&self) -> Done {
+        Done {
+            busy: self.busy,
+            waited: self.queue.sum(),
+        }
+    }
+
+    /// Returns the course of the share of time in which the link was sending, and of the queueing delay.
+    pub(crate) fn drifts(&self) -> LinkDrift {
+        let Some(done) = &self.done else {
+            return LinkDrift::default();
+        };
+        let part = done.part().as_secs_f64();
+        let totals = done.finish(self.total());
+        let parts = |sum: fn(&Done, &Done) -> f64| -> Vec<Ratio> {
+            let pairs = totals.windows(2);
+            let ratio = |pair: &[Done]| Ratio {
+                sum: sum(&pair[0], &pair[1]),
+                of: part,
+            };
+            pairs.map(ratio).collect()
+        };
+        let busy = parts(|from, to| (to.busy - from.busy).as_secs_f64());
+        let waited = parts(|from, to| (to.waited - from.waited) as f64 / 1e18);
+        LinkDrift {
+            utilization: Drift::of(&busy),
+            queue_delay_s: Drift::of(&waited),
+        }
     }
 
     /// Records that a shaper held a packet, which waited for `waited`, at the head of the queue

@@ -3,7 +3,9 @@
 
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
+use crate::drift::{Drift, FlowDrift, Ratio};
 use crate::frames::Frames;
+use crate::series::Series;
 use crate::{Histogram, Sampler};
 
 /// The measured part of a run.
@@ -50,10 +52,42 @@ pub(crate) struct Responses {
     rows: Option<Vec<Response>>,
 }
 
+/// What reached the receiver since the start of the flow.
+#[derive(Clone, Copy, Debug, Default)]
+struct Received {
+    delivered: u64,
+    /// Sum of the queueing delays, in ns.
+    waited: u64,
+    packets: u64,
+}
+
+/// What the sender saw since `measure_from`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    sent: u64,
+    lost: u64,
+    /// Sum of the RTT samples, in ns.
+    rtt: u64,
+    samples: u64,
+}
+
+/// The course of a flow's numbers.
+#[derive(Clone, Debug)]
+struct Course {
+    received: Series<Received>,
+    seen: Series<Seen>,
+    /// What reached the receiver before `measure_from`.
+    earlier: Received,
+}
+
 /// Measurements of one flow.
 #[derive(Clone, Debug)]
 pub struct FlowMeter {
     window: MeasuredTime,
+    /// The next edge of the receiver's series, and of the sender's.
+    next_received: Time,
+    next_seen: Time,
+    course: Option<Box<Course>>,
     /// Time at which its SYN left, or its first packet if it has no SYN.
     pub(crate) start: Time,
     pub(crate) rtt: Sampler,
@@ -75,6 +109,9 @@ impl FlowMeter {
     pub fn new(window: MeasuredTime, start: Time) -> FlowMeter {
         FlowMeter {
             window,
+            next_received: Time::MAX,
+            next_seen: Time::MAX,
+            course: None,
             start,
             rtt: Sampler::default(),
             queue: Sampler::default(),
@@ -88,6 +125,31 @@ impl FlowMeter {
             ack_drops: 0,
             responses: None,
             frames: None,
+        }
+    }
+
+    /// Also keeps the course of goodput, delays and losses, from which [`FlowSummary`](crate::FlowSummary)
+    /// tells whether they are steady.
+    #[must_use]
+    pub fn with_course(self) -> FlowMeter {
+        let series = || {
+            Some((
+                Series::new(self.window, true)?,
+                Series::new(self.window, false)?,
+            ))
+        };
+        let Some((received, seen)) = series() else {
+            return self;
+        };
+        FlowMeter {
+            next_received: received.next(),
+            next_seen: seen.next(),
+            course: Some(Box::new(Course {
+                received,
+                seen,
+                earlier: Received::default(),
+            })),
+            ..self
         }
     }
 
@@ -136,6 +198,9 @@ impl FlowMeter {
     /// Records that a data packet left the sender.
     #[inline]
     pub fn on_sent(&mut self, now: Time, retransmit: bool) {
+        if now >= self.next_seen {
+            self.pass_seen(now);
+        }
         if self.window.holds(now) {
             self.sent += 1;
             self.retransmits += u64::from(retransmit);
@@ -154,9 +219,61 @@ impl FlowMeter {
     /// `in_order` more bytes reached the application.
     #[inline(always)] // once for each packet
     pub fn on_delivered(&mut self, now: Time, waited: Span, in_order: Bytes) {
+        if now >= self.next_received {
+            self.pass_received(now);
+        }
         if self.window.holds(now) {
             self.queue.add(waited);
             self.delivered += in_order;
+        } else {
+            self.on_early(now, Some(waited), in_order);
+        }
+    }
+
+    /// Counts, for the course alone, what arrived before the window.
+    #[inline(never)] // the warm-up is short
+    fn on_early(&mut self, now: Time, waited: Option<Span>, in_order: Bytes) {
+        if let Some(course) = self.course.as_mut().filter(|_| now < self.window.from) {
+            course.earlier.delivered += in_order.get();
+            course.earlier.waited += waited.map_or(0, Span::as_nanos);
+            course.earlier.packets += u64::from(waited.is_some());
+        }
+    }
+
+    #[cold]
+    fn pass_received(&mut self, now: Time) {
+        let total = self.received();
+        if let Some(course) = &mut self.course {
+            self.next_received = course.received.pass(now, total);
+        }
+    }
+
+    #[cold]
+    fn pass_seen(&mut self, now: Time) {
+        let total = self.seen();
+        if let Some(course) = &mut self.course {
+            self.next_seen = course.seen.pass(now, total);
+        }
+    }
+
+    fn received(&self) -> Received {
+        let earlier = self.course.as_ref().map(|course| course.earlier);
+        let earlier = earlier.unwrap_or_default();
+        let (waited, packets) = self.queue.total();
+        Received {
+            delivered: earlier.delivered + self.delivered.get(),
+            waited: earlier.waited + waited as u64,
+            packets: earlier.packets + packets,
+        }
+    }
+
+    fn seen(&self) -> Seen {
+        let (rtt, samples) = self.rtt.total();
+        Seen {
+            sent: self.sent,
+            lost: self.retransmits + self.lost,
+            rtt: rtt as u64,
+            samples,
         }
     }
 
@@ -164,8 +281,13 @@ impl FlowMeter {
     /// delay: for runners that observe only the endpoints.
     #[inline]
     pub fn on_received(&mut self, now: Time, in_order: Bytes) {
+        if now >= self.next_received {
+            self.pass_received(now);
+        }
         if self.window.holds(now) {
             self.delivered += in_order;
+        } else {
+            self.on_early(now, None, in_order);
         }
     }
 
@@ -177,13 +299,22 @@ impl FlowMeter {
             delivered,
             last_byte,
             responses,
+            course,
             ..
         } = receiver;
+        let course = match (self.course, course) {
+            (Some(sender), Some(receiver)) => Some(Box::new(Course {
+                seen: sender.seen,
+                ..*receiver
+            })),
+            _ => None,
+        };
         FlowMeter {
             queue,
             delivered,
             last_byte,
             responses,
+            course,
             ..self
         }
     }
@@ -196,6 +327,67 @@ impl FlowMeter {
     /// Replaces the queueing delays by those of `other`, a meter that observed the network.
     pub fn set_waits(&mut self, other: &FlowMeter) {
         self.queue.clone_from(&other.queue);
+        let waits = other.received();
+        if let (Some(course), Some(other)) = (&mut self.course, &other.course) {
+            let theirs = other.received.finish(waits);
+            course.received.merge(&theirs, |ours, theirs| {
+                (ours.waited, ours.packets) = (theirs.waited, theirs.packets);
+            });
+            course.earlier.waited = other.earlier.waited;
+            course.earlier.packets = other.earlier.packets;
+        }
+    }
+
+    /// Returns the course of the flow's numbers; empty for a flow that is not active for the whole window.
+    pub(crate) fn drifts(&self) -> FlowDrift {
+        let Some(course) = &self.course else {
+            return FlowDrift::default();
+        };
+        // With a start jitter, a flow that starts with the window starts a little later.
+        let latest = self.window.from + course.received.part();
+        if self.start > latest || self.last_byte.is_some() {
+            return FlowDrift::default();
+        }
+        let received = course.received.finish(self.received());
+        let seen = course.seen.finish(self.seen());
+        let part = course.received.part().as_secs_f64();
+        let goodput = parts(&received, |from, to| Ratio {
+            sum: (to.delivered - from.delivered) as f64 * 8.0,
+            of: part,
+        });
+        let queue = parts(&received, |from, to| Ratio {
+            sum: (to.waited - from.waited) as f64 / 1e9,
+            of: (to.packets - from.packets) as f64,
+        });
+        let rtt = parts(&seen, |from, to| Ratio {
+            sum: (to.rtt - from.rtt) as f64 / 1e9,
+            of: (to.samples - from.samples) as f64,
+        });
+        let loss = parts(&seen, |from, to| Ratio {
+            sum: (to.lost - from.lost) as f64,
+            of: (to.sent - from.sent) as f64,
+        });
+        // The warm-up of a flow begins with its first whole part.
+        let before = course.received.before;
+        let start = self.start.max(course.received.edge(0));
+        let skip = (0..before)
+            .take_while(|index| course.received.edge(*index) < start)
+            .count();
+        let edge = |index| (course.received.edge(index + skip) - Time::ZERO).as_secs_f64();
+        let whole = |parts: &[Ratio]| {
+            let drift = Drift::of(&parts[before..])?;
+            // A warm-up longer than the window is not doubted.
+            if !course.received.is_whole() {
+                return Some(drift);
+            }
+            Some(drift.with_warm_up(&parts[skip..], before - skip, edge))
+        };
+        FlowDrift {
+            goodput_bps: whole(&goodput),
+            rtt_s: Drift::of(&rtt),
+            queue_delay_s: whole(&queue),
+            loss_fraction: Drift::of(&loss),
+        }
     }
 
     /// Records that the transfer's last byte arrived.
@@ -282,6 +474,14 @@ impl FlowMeter {
         let to = self.last_byte.unwrap_or(self.window.to);
         (self.start.max(self.window.from), to)
     }
+}
+
+/// Returns the differences of the totals at neighboring edges.
+fn parts<T>(totals: &[T], part: impl Fn(&T, &T) -> Ratio) -> Vec<Ratio> {
+    totals
+        .windows(2)
+        .map(|pair| part(&pair[0], &pair[1]))
+        .collect()
 }
 
 /// Drops and marks of one flow's packets in a queue.

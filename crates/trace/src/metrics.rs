@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Distribution;
+use crate::drift::{FlowDrift, LinkDrift};
 use crate::slowdown::Slowdowns;
+use crate::steadiness::Steadiness;
 
 pub use crate::metric::{Dimension, Form, Metric, SLOWDOWN, STATISTICS, Shown};
 use crate::metric::{at, metrics};
@@ -53,6 +55,8 @@ metrics! {
             at("differences", ""),
             at("sweep", ""),
         ]),
+        /// Whether the numbers are [steady](#steadiness) within the window.
+        steadiness: Steadiness = Metric::text(),
         /// Data packets whose last bit left the bottleneck during the whole run.
         packets: u64 = Metric::one(Packets, "packets"),
         /// Events that the simulator processed during the whole run: packets at links and
@@ -165,6 +169,10 @@ metrics! {
         /// Share of time for which each reason [limited the flow](#what-limits-a-flow).
         limited_by: BTreeMap<&'static str, f64> = Metric::one(Share, "share of time limited by")
             .form(Form::Shares),
+        /// Course of `goodput_bps`, of the means of `rtt_s` and `queue_delay_s`, and of
+        /// `loss_fraction` within the window; see [steadiness](#steadiness). Empty for a flow that
+        /// is not active for the whole window.
+        drift: FlowDrift = Metric::text(),
     }
 }
 
@@ -287,6 +295,9 @@ metrics! {
         ack_drops: u64 = Metric::one(Packets, "dropped ACKs").less_is_better(),
         /// ACKs that a later ACK of the same flow replaced in the queue (`ack_filter`).
         acks_filtered: u64 = Metric::one(Packets, "filtered ACKs"),
+        /// Course of `utilization` and of the mean of `queue_delay_s` within the window; see
+        /// [steadiness](#steadiness).
+        drift: LinkDrift = Metric::text(),
     }
 }
 

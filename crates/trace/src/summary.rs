@@ -45,6 +45,7 @@ impl FlowSummary {
             lost_frames: frames.map_or(0, |frames| frames.lost),
             frame_delay_s: Distribution::from(&delays),
             limited_by: shares(limits, held),
+            drift: meter.drifts(),
         }
     }
 }
@@ -68,6 +69,7 @@ impl LinkSummary {
             acks: meter.acks,
             ack_drops: meter.ack_drops,
             acks_filtered: meter.acks_filtered,
+            drift: meter.drifts(),
         }
     }
 }

@@ -1,6 +1,6 @@
 """Types of a run's metrics, in SI units. The values come from Rust; `docs/reference/metrics.md` has their formulas."""
 
-from typing import NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 
 class Distribution(TypedDict):
@@ -52,6 +52,57 @@ class SlowdownsMetrics(TypedDict):
 
     all: DecadeMetrics | None
     decades: list[DecadeMetrics]
+
+
+class DriftMetrics(TypedDict):
+    """The course of a number within the measured window."""
+
+    first: float
+    """Mean of the first third of the window."""
+    last: float
+    """Mean of the last third."""
+    tau: float
+    """Kendall's tau of twelve batch means and time."""
+    warm_up_s: NotRequired[float]
+    """End of the warm-up by MSER, if it is after `measure_from`."""
+    settled: NotRequired[float]
+    """Mean from that time on."""
+
+
+class FlowDriftMetrics(TypedDict, total=False):
+    """The courses of a flow's numbers; a number that is not tested has none."""
+
+    goodput_bps: DriftMetrics
+    rtt_s: DriftMetrics
+    queue_delay_s: DriftMetrics
+    loss_fraction: DriftMetrics
+
+
+class LinkDriftMetrics(TypedDict, total=False):
+    """The courses of a link's numbers; a number that is not tested has none."""
+
+    utilization: DriftMetrics
+    queue_delay_s: DriftMetrics
+
+
+class DriftingMetrics(TypedDict):
+    """A number that drifts."""
+
+    of: Literal["flow", "link"]
+    name: str
+    """Name of the flow or link."""
+    metric: str
+    test: Literal["trend", "warm-up"]
+    """The test that found it."""
+
+
+class SteadinessMetrics(TypedDict):
+    """Whether the numbers of a run are steady within the measured window."""
+
+    verdict: Literal["steady", "drifts", "changes", "untested"]
+    changes: str
+    """What changes on purpose within the window, in clauses; empty if nothing does."""
+    drifting: list[DriftingMetrics]
 
 
 def decade_text(from_bytes: int) -> str:
@@ -152,6 +203,10 @@ class FlowMetrics(TypedDict):
     """
     limited_by: dict[str, float]
     """Share of time for which each reason limited the flow."""
+    drift: NotRequired[FlowDriftMetrics]
+    """Course of `goodput_bps`, of the means of `rtt_s` and `queue_delay_s`, and of `loss_fraction`
+    within the window; see steadiness. Empty for a flow that is not active for the whole window.
+    """
 
 
 class WorkloadMetrics(TypedDict):
@@ -272,6 +327,8 @@ class LinkMetrics(TypedDict):
     """ACKs that the queue or the policer dropped, or that were lost randomly."""
     acks_filtered: int
     """ACKs that a later ACK of the same flow replaced in the queue (`ack_filter`)."""
+    drift: NotRequired[LinkDriftMetrics]
+    """Course of `utilization` and of the mean of `queue_delay_s` within the window; see steadiness."""
 
 
 class Metrics(TypedDict):
@@ -306,6 +363,8 @@ class Metrics(TypedDict):
     responsive flows (`cc` other than `"none"`). 1 when all are equal or all are zero; 1/n when
     one flow gets everything; None without a responsive flow.
     """
+    steadiness: NotRequired[SteadinessMetrics]
+    """Whether the numbers are steady within the window."""
     packets: int
     """Data packets whose last bit left the bottleneck during the whole run."""
     events: int

@@ -20,6 +20,7 @@ from fullpipe.report.panels import (
     runners,
     slowdowns,
     spread,
+    steady,
     tested,
     time,
     why,
@@ -108,6 +109,7 @@ def of_results(results: Results, show: Sequence[str] = ()) -> Report:
         [
             *results.facts,
             *(("Warning", each) for each in _other_algorithms(results)),
+            *(("Steadiness", each) for each in steady.told(load, measures.every if show else ())),
             *([("links", left)] if left else []),
         ],
         [*tested.findings(results), *findings],

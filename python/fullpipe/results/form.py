@@ -63,9 +63,9 @@ def _of_object(value: object, of: Any, place: str) -> str | None:  # noqa: ANN40
     if not isinstance(value, dict):
         return _not(place, "an object")
     for key, kind in get_type_hints(of, include_extras=True).items():
-        optional = get_origin(kind) is NotRequired
+        optional = key in of.__optional_keys__ or get_origin(kind) is NotRequired
         if key in value:
-            of_entry = get_args(kind)[0] if optional else kind
+            of_entry = get_args(kind)[0] if get_origin(kind) is NotRequired else kind
             if problem := mismatch(value[key], of_entry, _entry(place, key)):
                 return problem
         elif not optional:

@@ -23,7 +23,9 @@ def rows_of(metrics: Metrics, point: int = 0) -> pl.DataFrame:
     return table(_core.rows([(point, json.dumps(metrics))]))
 
 
-_OF_LINK = re.compile(rf"link\.(.+?)\.((?:{'|'.join(LinkMetrics.__annotations__)})(?:\.\w+)?)")
+_OF_LINK = re.compile(
+    rf"link\.(.+?)\.((?:{'|'.join(LinkMetrics.__annotations__)})(?:\.\w+){{0,2}})"
+)
 """The column of a link's metric in rows of flows: `link.bottleneck.queue_delay_s.p95`."""
 
 

@@ -18,6 +18,10 @@ LARGE = 1.05
 """The least ratio, or its inverse, of a difference with an arrow."""
 
 
+DRIFTS = "not steady within the window"
+"""The end of a sentence on numbers that drift."""
+
+
 class Compared(NamedTuple):
     """A comparison with its subjects and its quantity."""
 
@@ -32,6 +36,8 @@ class Compared(NamedTuple):
 
     between: bool = False
     """Whether A and B are of different runs, not two flows of the same."""
+    drifts: bool = False
+    """Whether the number of A or B is not steady within the measured window."""
 
     @property
     def about(self) -> str:
@@ -66,7 +72,10 @@ def sentences(compared: Sequence[Compared]) -> list[Sentence]:
         if each.comparison.significant:
             better = way(each) if is_large(each) else 0
             found.append(Sentence(_whole(each), better, each.comparison.p, each))
-    return _joined(found)
+    return [
+        each._replace(text=f"{each.text}; {DRIFTS}") if each.about.drifts else each
+        for each in _joined(found)
+    ]
 
 
 def way(each: Compared) -> int:
@@ -163,7 +172,8 @@ def _joined(found: Sequence[Sentence]) -> list[Sentence]:
             taken.add(_place(each))
             first, second = sorted((each, goodput), key=_size, reverse=True)
             text = f"{first.text}, at {_more(second.about)} {_interval(second.about)}"
-            joined.append(first._replace(text=text, p=max(first.p, second.p)))
+            about = first.about._replace(drifts=first.about.drifts or second.about.drifts)
+            joined.append(first._replace(text=text, p=max(first.p, second.p), about=about))
         else:
             joined.append(each)
     return [

@@ -38,6 +38,9 @@ PYTHON = {
     "Vec<FlowSummary>": "list[FlowMetrics]",
     "Vec<WorkloadSummary>": "NotRequired[list[WorkloadMetrics]]",
     "Vec<LinkSummary>": "list[LinkMetrics]",
+    "FlowDrift": "NotRequired[FlowDriftMetrics]",
+    "LinkDrift": "NotRequired[LinkDriftMetrics]",
+    "Steadiness": "NotRequired[SteadinessMetrics]",
 }
 TRACE_HASH = "Fingerprint of the trace, 16 hexadecimal digits, see [below](#the-trace); `null` without a trace."
 

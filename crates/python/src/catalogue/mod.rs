@@ -4,6 +4,8 @@
 mod algorithm;
 mod path;
 
+use std::collections::BTreeMap;
+
 use pyo3::prelude::*;
 
 use algorithm::Algorithm;
@@ -163,6 +165,24 @@ pub(crate) fn limits() -> Vec<Limit> {
             condition: row.condition,
         })
         .collect()
+}
+
+/// Returns the level and the least differences of the tests for drift, by name.
+#[pyfunction]
+pub(crate) fn drift_limits() -> BTreeMap<&'static str, f64> {
+    use fullpipe_trace::steadiness::{LEAST_LOSS, LEAST_OF_ALL, LEAST_WARM_UP, LEVEL};
+    BTreeMap::from([
+        ("level", LEVEL),
+        ("warm_up", LEAST_WARM_UP),
+        ("of_all", LEAST_OF_ALL),
+        ("loss", LEAST_LOSS),
+    ])
+}
+
+/// Returns the probability of a Kendall's tau of twelve batch means that is at least as far from zero.
+#[pyfunction]
+pub(crate) fn trend_p(tau: f64) -> f64 {
+    fullpipe_trace::trend_p(tau)
 }
 
 /// Returns the JSON schema of a scenario, as text.

@@ -6,11 +6,11 @@ use std::iter::Peekable;
 
 use fullpipe_cc::Descriptor;
 use fullpipe_scenario::Scenario;
-use fullpipe_setup::{link_rates, set_max_min_shares};
+use fullpipe_setup::{changes, link_rates, set_max_min_shares};
 use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{
-    FlowCounters, FlowMeter, FlowRow, FlowSummary, LinkRow, LinkSummary, Recorder, Summary, Trace,
-    jain,
+    FlowCounters, FlowMeter, FlowRow, FlowSummary, LinkRow, LinkSummary, Recorder, Steadiness,
+    Summary, Trace, jain,
 };
 use fullpipe_trace::{Run, TraceLevel};
 use fullpipe_units::{Span, Time};
@@ -75,6 +75,9 @@ pub(crate) fn run(
         || flows.iter().map(|flow| flow.sent).sum(),
         |link| link.packets,
     );
+    let length_s = (scenario.duration - scenario.measure_from).as_secs_f64();
+    let changes = changes(scenario, &flows);
+    let steadiness = Steadiness::of(length_s, &flows, &rest.links, &changes);
     let summary = Summary {
         version: env!("CARGO_PKG_VERSION"),
         runner: rest.runner.name().to_owned(),
@@ -87,6 +90,7 @@ pub(crate) fn run(
         workloads: Vec::new(),
         links: rest.links,
         jain: jain(&rates),
+        steadiness,
         packets,
         events: rest.events,
     };

@@ -128,7 +128,7 @@ fn plan(
             initial_cwnd: config.initial_cwnd,
             measure_from: window.from,
         },
-        meter: FlowMeter::new(window, start),
+        meter: FlowMeter::new(window, start).with_course(),
         ecn,
         batch: host.map_or(BATCH, |host| BATCH.min(host.batch as usize)),
         buffer,

@@ -105,7 +105,7 @@ impl Seen {
             waits: scenario
                 .flows
                 .iter()
-                .map(|_| FlowMeter::new(window, Time::ZERO))
+                .map(|_| FlowMeter::new(window, Time::ZERO).with_course())
                 .collect(),
             links: link_interval(level).map(|interval| (Links::default(), interval)),
         }

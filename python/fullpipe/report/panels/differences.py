@@ -14,6 +14,7 @@ from fullpipe.results.overlay import factors
 from fullpipe.results.words import short
 from fullpipe.stats import family, paired, sentences
 from fullpipe.stats.compare import ADVISED, LEAST_PAIRS, more_seeds
+from fullpipe.stats.steady import by_point, followed
 from fullpipe.stats.words import (
     LARGE,
     Compared,
@@ -57,6 +58,11 @@ def compared(
     both ran with, a comparison has means only, and counts in no correction.
     """
     several = _several(groups)
+    drifting = {
+        number: {followed(each.quantity.column) for each in verdict.drifting}
+        for number, verdict in by_point(results.rows).items()
+        if verdict.verdict == "drifts"
+    }
     found = []
     for one, other, factor in _pairs(results, groups):
         for quantity in metrics:
@@ -72,8 +78,12 @@ def compared(
                     first, second = (_owned(each, factor) for each in (one, other))
                     flow = ""
                 comparison = _compare(a, b)
+                drifts = any(
+                    followed(quantity.column) in drifting.get(each.point, ())
+                    for each in (one, other)
+                )
                 found.append(
-                    Compared(second, first, quantity, comparison, where, flow, bool(factor))
+                    Compared(second, first, quantity, comparison, where, flow, bool(factor), drifts)
                 )
     return family(found)
 

@@ -60,6 +60,12 @@ def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float | No
             console.print(
                 f"warning{whose}: {warning}", style="yellow", markup=False, soft_wrap=True
             )
+        for line in _steadiness(run):
+            console.print(
+                f"{line}{whose}",
+                style="yellow" if line.startswith("not steady") else "dim",
+                markup=False,
+            )
     for difference in _other_algorithms(runs):
         console.print(f"warning: {difference}", style="yellow", markup=False, soft_wrap=True)
     if any(has(run.runner, "samples") for run in runs):
@@ -82,6 +88,16 @@ def _other_algorithms(runs: Sequence[RunData]) -> list[str]:
         for flow in run.flow_metrics
         if flow["name"] in programs
     )
+
+
+def _steadiness(run: RunData) -> Iterator[str]:
+    """Yields the verdict on the run's numbers in words, if they are not steady or not tested."""
+    verdict = run.metrics.get("steadiness")  # a run of an earlier version has none
+    if verdict is None or verdict["verdict"] not in ("drifts", "changes"):
+        return
+    from fullpipe.stats.steady import of_run  # needs polars
+
+    yield of_run(run.metrics).text
 
 
 def show_scenario(scenario: Scenario, console: Console) -> None:

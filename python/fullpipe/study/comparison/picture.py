@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe.report import values
+from fullpipe.report.panels import steady
 from fullpipe.report.svg import outline
 from fullpipe.results import disk, read_parquet
 from fullpipe.runs.view.colors import Style, styles
 from fullpipe.runs.view.figure import Picture
 from fullpipe.runs.view.table import rate_unit
 from fullpipe.stats import ellipse, mean
+from fullpipe.stats.words import DRIFTS
 from fullpipe.study.comparison.plan import PARTS
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ def picture(kept: Results) -> Picture:
     """
     groups = values.groups(kept)
     contenders = {group.named: group.algorithm for group in groups}
+    verdicts = steady.verdicts(kept)
     looks = dict(zip(contenders, styles(list(contenders.values())), strict=True))
     markers = dict(zip(contenders, cycle(_MARKERS), strict=False))
     unit, scale = rate_unit(value for group in groups for value in group.of("goodput_bps"))
@@ -67,7 +70,16 @@ def picture(kept: Results) -> Picture:
         for group in groups:
             if group.settings["case"] == place:
                 _cloud(panels[place], group, delay, looks[group.named], markers[group.named], scale)
-        panels[place].set(title=place, xlabel=f"p95 {called}, ms", ylabel=f"goodput, {unit}")
+        drifts = any(
+            verdicts[group.point].verdict == "drifts"
+            for group in groups
+            if group.settings["case"] == place and group.point in verdicts
+        )
+        panels[place].set(
+            title=f"{place}: {DRIFTS}" if drifts else place,
+            xlabel=f"p95 {called}, ms",
+            ylabel=f"goodput, {unit}",
+        )
         panels[place].set_ylim(*(1.05 * end / scale for end in ends[place, "goodput_bps"]))
         # The same scale in both panels, and less delay to the right, as in a report.
         panels[place].set_xlim(1.05e3 * max(most), 1.05e3 * min(least))

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fullpipe.report import values
-from fullpipe.report.panels import differences
+from fullpipe.report.panels import differences, steady
 from fullpipe.report.terminal import WIDE, Line, columns, print_table
 from fullpipe.results.objects import called
 from fullpipe.runs.view.table import Trimmed, digits
@@ -77,6 +77,8 @@ def show(kept: Results, about: str, console: Console, asked: Sequence[str] = ())
     console.print(_method(groups, printed.spreads), style="dim", markup=False)
     for line in _lacking(groups, [each.quantity for each in shown]):
         console.print(line, style="dim", markup=False)
+    for line in steady.told(kept, measures.every if asked else ()):
+        console.print(line, style="yellow" if "not steady" in line else "dim", markup=False)
     console.print("")
     _say(groups, measures, kept, seeds, console)
     console.print("")
@@ -154,10 +156,12 @@ def records(
     """
     measures = values.measures(kept, asked)
     groups = values.groups(kept, [each.column for each in measures.every])
+    verdicts = steady.verdicts(kept)
     rows = [
         {
             "where": group.place,
             "algorithm": group.contender,
+            "steadiness": verdicts[group.point].record() if group.point in verdicts else None,
             "runs": max((len(group.of(metric.column)) for metric in measures.every), default=0),
             **{
                 metric.column: {

@@ -11,10 +11,12 @@ import polars as pl
 
 from fullpipe.algorithms.programs.used import differences, names
 from fullpipe.report.terminal import Line, columns, print_table
+from fullpipe.results.words import short as short_key
 from fullpipe.runs.view.path import stack_of
 from fullpipe.runs.view.table import NONE
 from fullpipe.stats import columns_asked, columns_shown, quantity
 from fullpipe.stats.quantity import rank
+from fullpipe.stats.steady import by_point, lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -136,6 +138,8 @@ def show(sweep: Sweep, console: Console, asked: Sequence[str] = ()) -> None:
         console.print(f"median{quartiles} of the seeds", style="dim", markup=False)
         for line in _lacking(sweep, [each.quantity.column for each in shown]):
             console.print(line, style="dim", markup=False)
+    for line in _steadiness(sweep, _shown(sweep, asked) if asked else ()):
+        console.print(line, style="yellow" if "not steady" in line else "dim", markup=False)
     if len(rows) > _MOST_LINES:
         console.print(
             f"{len(rows) - _MOST_LINES:,} further lines are left out; see the data set", style="dim"
@@ -143,6 +147,25 @@ def show(sweep: Sweep, console: Console, asked: Sequence[str] = ()) -> None:
     if printed.narrowed:
         console.print("some columns do not fit and are left out; see the data set", style="dim")
     console.print("")
+
+
+def _steadiness(sweep: Sweep, asked: Sequence[str]) -> list[str]:
+    """Returns the verdicts on the points in words, if their numbers are not steady or not tested."""
+    rows = sweep.scan()
+    if "steadiness.verdict" not in rows.collect_schema():
+        return []
+    keys = [key for key in sweep.axes if key in sweep.points.columns]
+    several = len(sweep.runners) > 1
+    verdicts = {}
+    for (runner,), of_runner in rows.collect().group_by("runner", maintain_order=True):
+        labels = {
+            row["point"]: ", ".join(f"{short_key(key)} {row[key]}" for key in keys)
+            for row in of_runner.select("point", *keys).unique().iter_rows(named=True)
+        }
+        for point, verdict in by_point(of_runner).items():
+            place = ", ".join(filter(None, (labels[point], str(runner) if several else "")))
+            verdicts[place] = verdict.of(asked)
+    return lines(verdicts)
 
 
 def _columns(rows: pl.DataFrame, asked: Sequence[str]) -> list[Column]:

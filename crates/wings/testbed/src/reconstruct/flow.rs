@@ -39,7 +39,7 @@ pub(super) fn sent(
         .flows
         .iter()
         .map(|spec| {
-            let meter = FlowMeter::new(window, Time::ZERO + scenario.start(spec));
+            let meter = FlowMeter::new(window, Time::ZERO + scenario.start(spec)).with_course();
             let asks = matches!(spec.app, Some(App::Request { .. }));
             let meter = if asks {
                 meter.with_responses(traced)

@@ -17,9 +17,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use fullpipe_scenario::Scenario;
-use fullpipe_setup::set_max_min_shares;
+use fullpipe_setup::{changes, set_max_min_shares};
 use fullpipe_tcp::LIMITS;
-use fullpipe_trace::{FlowCounters, FlowSummary, LinkSummary, MeasuredTime, Summary, Trace, jain};
+use fullpipe_trace::{
+    FlowCounters, FlowSummary, LinkSummary, MeasuredTime, Steadiness, Summary, Trace, jain,
+};
 use fullpipe_units::{Bytes, Rate, Span, Time};
 use serde::Deserialize;
 
@@ -223,6 +225,9 @@ pub fn reconstruct(
         warnings.extend(limits::spoiled(spec, metrics));
     }
     let rates: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
+    let length_s = window.to.since(window.from).as_secs_f64();
+    let changes = changes(scenario, &flows);
+    let steadiness = Steadiness::of(length_s, &flows, &link_summaries, &changes);
     let summary = Summary {
         version: env!("CARGO_PKG_VERSION"),
         runner: facts.runner,
@@ -236,6 +241,7 @@ pub fn reconstruct(
         packets: link_summaries.first().map_or(0, |link| link.packets),
         links: link_summaries,
         jain: jain(&rates),
+        steadiness,
         events: 0,
     };
     Ok(Measured {

@@ -1,0 +1,57 @@
+use fullpipe_scenario::Scenario;
+use fullpipe_trace::FlowSummary;
+use fullpipe_units::Span;
+
+/// Returns what changes on purpose within the measured window, one clause each: changes of the path, rates
+/// and delays from a trace, flows and workloads that begin or end, and changes of an application's rate.
+pub fn changes(scenario: &Scenario, flows: &[FlowSummary]) -> Vec<String> {
+    let (from, to) = (scenario.measure_from, scenario.duration);
+    let within = |at: Span| at > from && at < to;
+    let mut changes = Vec::new();
+    let times: Vec<Span> = scenario
+        .path
+        .changes
+        .iter()
+        .map(|change| change.at)
+        .filter(|at| within(*at))
+        .collect();
+    if let Some(first) = times.first() {
+        changes.push(match times.len() {
+            1 => format!("the path changes at {first}"),
+            many => format!("the path changes {many} times, first at {first}"),
+        });
+    }
+    for link in scenario.links().filter(|link| link.rate_pattern.is_some()) {
+        changes.push(format!("the rate of {} varies", link.name));
+    }
+    if scenario.path.delay_trace.is_some() || scenario.path.reverse_delay_trace.is_some() {
+        changes.push("the delay of the path varies".to_owned());
+    }
+    for (spec, flow) in scenario.flows.iter().zip(flows) {
+        if spec.start > from {
+            changes.push(format!("flow {} starts at {}", spec.name, spec.start));
+        }
+        let start = scenario.start(spec).as_secs_f64();
+        if let Some(took) = flow.completion_s
+            && start + took > from.as_secs_f64()
+        {
+            changes.push(format!("flow {} ends at {:.3} s", spec.name, start + took));
+        }
+        if let Some((at, _)) = spec.app_schedule.iter().find(|(at, _)| within(*at)) {
+            changes.push(format!(
+                "the application's rate of flow {} changes at {at}",
+                spec.name
+            ));
+        }
+    }
+    for workload in &scenario.workloads {
+        let name = &workload.flow.name;
+        if workload.flow.start > from {
+            changes.push(format!("workload {name} starts at {}", workload.flow.start));
+        }
+        if let Some(stop) = workload.stop.filter(|stop| within(*stop)) {
+            changes.push(format!("workload {name} stops at {stop}"));
+        }
+    }
+    changes
+}

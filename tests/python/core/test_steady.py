@@ -1,0 +1,147 @@
+"""Numbers that drift within the measured window, from the run to the sentence that compares."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import steadiness_rates
+from fullpipe import Comparison
+from fullpipe import run as simulate
+from fullpipe.results.rows import rows_of
+from fullpipe.stats.steady import judged
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Fullpipe
+
+PATH = ("--rate", "20mbit", "--rtt", "40ms", "--buffer", "4bdp", "--stack", "rfc")
+CHANGES = {
+    "[[path.change]]\nat = '3s'\nrate = '10mbit'\n": "the path changes at 3s",
+    "[[flow]]\ncc = 'cubic'\nstart = '3s'\n": "flow cubic-2 starts at 3s",
+    "[[flow]]\ncc = 'cubic'\nbytes = '4MB'\n": "flow cubic-2 ends at ",
+    (
+        "[[workload]]\nname = 'web'\ncc = 'cubic'\nload = 0.1\n"
+        "model = 'lognormal median 10kB sigma 1 max 1MB'\nstop = '3s'\n"
+    ): "workload web stops at 3s",
+}
+
+
+@pytest.mark.parametrize("duration", steadiness_rates.TRANSIENT)
+def test_a_transient_is_found(duration: str) -> None:
+    found = steadiness_rates.transient(duration, "rfc", 2)
+    assert found.single[0] >= 18, "95 of 100 in docs/reference/statistics.md"
+    assert found.sets == (2, 2)
+
+
+@pytest.mark.parametrize("name", steadiness_rates.algorithms())
+def test_the_cycles_of_an_algorithm_are_no_drift(name: str) -> None:
+    found = steadiness_rates.rates([name], ["1bdp"], steadiness_rates.STEADY, "linux", 1)
+    assert found.single[0] <= 1
+    assert found.sets[0] == 0
+
+
+@pytest.mark.parametrize("addition", CHANGES)
+def test_what_changes_on_purpose_is_not_tested(
+    addition: str, tmp_path: Path, fullpipe: Fullpipe
+) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(
+        "duration = '6s'\nmeasure_from = '1s'\n[path]\nrate = '20mbit'\nrtt = '40ms'\nbuffer = '1bdp'\n"
+        f"[[flow]]\ncc = 'cubic'\n{addition}"
+    )
+    run = simulate(file)
+    verdict = run.metrics["steadiness"]
+    assert (verdict["verdict"], verdict["drifting"]) == ("changes", [])
+    assert CHANGES[addition].rstrip("0123456789") in verdict["changes"]
+    shown = fullpipe("run", str(file))
+    assert f"not tested for drift: {verdict['changes']}" in " ".join(shown.stdout.split())
+
+
+def test_a_window_of_few_rtts_is_untested() -> None:
+    run = simulate("cubic", rate="20mbit", rtt="40ms", duration="400ms")
+    assert run.metrics["steadiness"]["verdict"] == "untested"
+
+
+def test_a_run_says_it_in_each_form(tmp_path: Path, fullpipe: Fullpipe) -> None:
+    kept = tmp_path / "kept"
+    shown = fullpipe("run", "cubic", "bbr3", *PATH, "--duration", "30s", "--out", str(kept))
+    text = " ".join(shown.stdout.split())
+    assert "not steady from the first to the last third of the window: goodput of" in text
+    metrics = json.loads((kept / "metrics.json").read_text())
+    assert metrics["steadiness"]["verdict"] == "drifts"
+    assert {each["metric"] for each in metrics["steadiness"]["drifting"]} == {"goodput_bps"}
+    printed = fullpipe("run", "cubic", "bbr3", *PATH, "--duration", "30s", "--json")
+    assert json.loads(printed.stdout)["steadiness"] == metrics["steadiness"]
+    fullpipe("report", str(kept), "--format", "md", "--out", "r.md")
+    assert any("not steady" in file.read_text() for file in (tmp_path / "r.md").glob("*.md"))
+    fullpipe("report", str(kept), "--out", "r.html")
+    assert "not steady" in (tmp_path / "r.html").read_text()
+
+
+def test_a_comparison_says_it_in_table_sentence_and_json(
+    tmp_path: Path, fullpipe: Fullpipe
+) -> None:
+    out = tmp_path / "compared"
+    given = (
+        "compare",
+        "cubic",
+        "bbr3",
+        *PATH,
+        "--duration",
+        "30s",
+        "--repeat",
+        "10",
+        "--out",
+        str(out),
+    )
+    text = " ".join(fullpipe(*given).stdout.split())
+    assert "together: not steady from the first to the last third of the window: goodput of" in text
+    assert "alone: not steady" not in text
+    rows = json.loads(fullpipe(*given, "--json").stdout)["rows"]
+    verdicts = {row["where"]: row["steadiness"]["verdict"] for row in rows}
+    assert (verdicts["alone"], verdicts["together"]) == ("steady", "drifts")
+    comparison = Comparison(out)
+    told = [each for each in comparison.sentences if "not steady" in each]
+    assert told
+    assert all(each.startswith("together: ") and "goodput" in each for each in told)
+    # The choice of metrics chooses what is judged.
+    delays = fullpipe(*given, "--show", "queue_delay.p95").stdout
+    assert "not steady" not in delays
+
+
+def test_a_sweep_names_the_points(tmp_path: Path, fullpipe: Fullpipe) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(
+        "duration = '30s'\nmeasure_from = '10s'\nstack = 'rfc'\n"
+        "[path]\nrate = '20mbit'\nrtt = '40ms'\nbuffer = '4bdp'\n"
+        "[[flow]]\ncc = 'cubic'\n[[flow]]\ncc = 'bbr3'\n"
+    )
+    shown = fullpipe(
+        "sweep", str(file), "--set", "path.buffer=4bdp,0.5bdp", "--repeat", "10", "--out", "swept"
+    )
+    text = " ".join(shown.stdout.split())
+    assert "buffer 4bdp: not steady" in text
+    assert "buffer 0.5bdp: not steady" not in text
+
+
+def test_seeds_that_swing_each_in_its_own_way_are_steady() -> None:
+    def swinging(seed: int, first: float, last: float) -> pl.DataFrame:
+        made = simulate("cubic", rate="20mbit", rtt="40ms", duration="5s", seed=seed).metrics
+        drift = {"first": first, "last": last, "tau": 0.9 if last > first else -0.9}
+        made["flows"][0]["drift"]["goodput_bps"] = drift  # type: ignore[typeddict-item]
+        made["steadiness"]["verdict"] = "drifts"
+        return rows_of(made)
+
+    ways = [
+        swinging(seed, 15e6, 19e6) if seed % 2 else swinging(seed, 19e6, 15e6) for seed in range(10)
+    ]
+    assert judged(pl.concat(ways)).verdict == "steady"
+    alike = [swinging(seed, 15e6, 19e6 + seed) for seed in range(10)]
+    found = judged(pl.concat(alike))
+    assert found.verdict == "drifts"
+    assert found.drifting[0].text == "goodput of cubic rises from 15.0 to 19.0 Mbit/s"

@@ -1,0 +1,128 @@
+"""Measures how often steady results are called drifting, and how often transient ones are found.
+
+`python tests/python/steadiness_rates.py` prints the tables of docs/reference/statistics.md.
+
+Each row has an algorithm alone, or two flows of it. A run lasts until 200 s and is measured from 150 s on, when
+nothing is left of its start. A result is one run, or ten runs with consecutive seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+import fullpipe
+from fullpipe import _core
+from fullpipe.results.rows import rows_of
+from fullpipe.stats.steady import judged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RATE, RTT = "20mbit", "40ms"
+BUFFERS = ("1bdp", "4bdp")
+JITTER = {"start_jitter": RTT, "send_jitter": "600us"}
+STEADY = ("150s", "200s")
+TRANSIENT = {"30s": "10s", "60s": "10s"}
+SEEDS = 10
+
+
+class Rates(NamedTuple):
+    """Shares of results that are called drifting.
+
+    Attributes:
+        single: Runs that drift, and all runs.
+        sets: Sets of ten seeds that drift, and all sets.
+    """
+
+    single: tuple[int, int]
+    sets: tuple[int, int]
+
+
+def algorithms() -> list[str]:
+    """Returns the algorithms that can run alone."""
+    return [each["name"] for each in _core.algorithms() if each["name"] != "lia"]
+
+
+def rates(
+    names: list[str],
+    buffers: Sequence[str],
+    window: tuple[str, str],
+    stack: str,
+    sets: int,
+) -> Rates:
+    """Runs flows of these algorithms together, with each buffer and `10 * sets` seeds."""
+
+    def run(buffer: str, seed: int) -> pl.DataFrame:
+        made = fullpipe.run(
+            names,
+            rate=RATE,
+            rtt=RTT,
+            buffer=buffer,
+            duration=window[1],
+            stack=stack,
+            set={**JITTER, "measure_from": window[0]},
+            seed=seed,
+        )
+        return rows_of(made.metrics)
+
+    single, groups = [], []
+    for buffer in buffers:
+        with ThreadPoolExecutor(2) as pool:
+            rows = list(pool.map(partial(run, buffer), range(1, SEEDS * sets + 1)))
+        single += [_drifts(each) for each in rows]
+        groups += [
+            _drifts(pl.concat(rows[start : start + SEEDS], how="diagonal_relaxed"))
+            for start in range(0, len(rows), SEEDS)
+        ]
+    return Rates((sum(single), len(single)), (sum(groups), len(groups)))
+
+
+def _drifts(rows: pl.DataFrame) -> bool:
+    return judged(rows).verdict == "drifts"
+
+
+def steady(name: str, flows: int, sets: int) -> Rates:
+    """Returns the rates of an algorithm with 1 and 4 BDP of buffer, which should be small."""
+    return rates([name] * flows, BUFFERS, STEADY, "linux", sets)
+
+
+def transient(duration: str, stack: str, sets: int) -> Rates:
+    """Returns the rates of CUBIC beside BBRv3 with 4 BDP, measured from 10 s on, which should be near 100 %."""
+    window = (TRANSIENT[duration], duration)
+    return rates(["cubic", "bbr3"], BUFFERS[1:], window, stack, sets)
+
+
+def cells(found: Rates) -> str:
+    """Returns two cells of a table."""
+    return " | ".join(f"{count} of {all_} ({100 * count / all_:.0f} %)" for count, all_ in found)
+
+
+def main() -> None:
+    """Prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=10, help="sets of ten seeds")
+    sets = parser.parse_args().sets
+    print("| Steady: flows | Single runs called drifting | Sets of ten seeds called drifting |")
+    print("|---|--:|--:|")
+    for flows in (1, 2):
+        for name in algorithms():
+            words = name if flows == 1 else f"two {name}"
+            print(f"| {words} | {cells(steady(name, flows, max(sets // 5, 1)))} |", flush=True)
+    late = rates(["cubic", "bbr3"], BUFFERS[1:], STEADY, "rfc", sets)
+    print(f"| cubic and bbr3, 4 BDP, rfc | {cells(late)} |")
+    print()
+    print("| Transient: cubic and bbr3, 4 BDP | Single runs found | Sets of ten seeds found |")
+    print("|---|--:|--:|")
+    for stack in ("rfc", "linux"):
+        for duration, since in TRANSIENT.items():
+            found = transient(duration, stack, sets)
+            print(f"| `{stack}`, {since} to {duration} | {cells(found)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

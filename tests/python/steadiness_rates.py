@@ -92,7 +92,7 @@ def steady(name: str, flows: int, sets: int) -> Rates:
 
 
 def transient(duration: str, stack: str, sets: int) -> Rates:
-    """Returns the rates of CUBIC beside BBRv3 with 4 BDP, measured from 10 s on, which should be near 100 %."""
+    """Returns the rates of CUBIC next to BBRv3 with 4 BDP, measured from 10 s on, which should be near 100 %."""
     window = (TRANSIENT[duration], duration)
     return rates(["cubic", "bbr3"], BUFFERS[1:], window, stack, sets)
 

@@ -34,16 +34,16 @@ pub struct Drift {
 /// The courses of a flow's numbers; `None` for one that is not tested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FlowDrift {
-    /// Of the goodput.
+    /// Goodput.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goodput_bps: Option<Drift>,
-    /// Of the mean RTT.
+    /// Mean RTT.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt_s: Option<Drift>,
-    /// Of the mean queueing delay.
+    /// Mean queueing delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_delay_s: Option<Drift>,
-    /// Of the retransmission rate.
+    /// Retransmission rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_fraction: Option<Drift>,
 }
@@ -51,15 +51,15 @@ pub struct FlowDrift {
 /// The courses of a link's numbers; `None` for one that is not tested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkDrift {
-    /// Of the utilization.
+    /// Utilization.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utilization: Option<Drift>,
-    /// Of the mean queueing delay.
+    /// Mean queueing delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_delay_s: Option<Drift>,
 }
 
-/// A part of a number: what it counts, and that by which it is divided.
+/// A part of a number: a sum, and its divisor.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ratio {
     pub(crate) sum: f64,
@@ -88,7 +88,7 @@ impl Drift {
         })
     }
 
-    /// Adds the end of the warm-up, from the parts of the whole run, of which `before` precede the
+    /// Adds the end of the warm-up, from the parts of the whole run; the first `before` precede the
     /// window. `edge` returns the time at which a part begins.
     pub(crate) fn with_warm_up(
         self,

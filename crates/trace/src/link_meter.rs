@@ -6,7 +6,7 @@ use crate::drift::{Drift, LinkDrift, Ratio};
 use crate::series::Series;
 use crate::{Histogram, MeasuredTime};
 
-/// What a link did since `measure_from`.
+/// Work of a link since `measure_from`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Done {
     busy: Span,

@@ -52,7 +52,7 @@ pub(crate) struct Responses {
     rows: Option<Vec<Response>>,
 }
 
-/// What reached the receiver since the start of the flow.
+/// Counts of the receiver since the start of the flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Received {
     delivered: u64,
@@ -61,7 +61,7 @@ struct Received {
     packets: u64,
 }
 
-/// What the sender saw since `measure_from`.
+/// Counts of the sender since `measure_from`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     sent: u64,
@@ -76,7 +76,7 @@ struct Seen {
 struct Course {
     received: Series<Received>,
     seen: Series<Seen>,
-    /// What reached the receiver before `measure_from`.
+    /// Counts of the receiver before `measure_from`.
     earlier: Received,
 }
 

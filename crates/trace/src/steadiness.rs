@@ -29,7 +29,7 @@ pub enum Steady {
     Drifts,
     /// The scenario changes within the window, so the numbers are not tested.
     Changes,
-    /// There is a flow whose goodput is not tested, or there is nothing to test.
+    /// No number is tested, or the goodput of a flow is not.
     Untested,
 }
 
@@ -51,7 +51,7 @@ pub struct Drifting {
 pub struct Steadiness {
     /// The verdict.
     pub verdict: Steady,
-    /// What changes on purpose within the window, in clauses; empty if nothing does.
+    /// Changes on purpose within the window, in clauses; empty without one.
     pub changes: String,
     /// The numbers that drift.
     pub drifting: Vec<Drifting>,

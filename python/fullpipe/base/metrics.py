@@ -101,7 +101,7 @@ class SteadinessMetrics(TypedDict):
 
     verdict: Literal["steady", "drifts", "changes", "untested"]
     changes: str
-    """What changes on purpose within the window, in clauses; empty if nothing does."""
+    """Changes on purpose within the window, in clauses; empty without one."""
     drifting: list[DriftingMetrics]
 
 

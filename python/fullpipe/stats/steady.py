@@ -73,7 +73,7 @@ class Steadiness(NamedTuple):
     """`steady`, `drifts`, `changes`, or `untested`; empty for runs without a test."""
     drifting: tuple[Drifting, ...] = ()
     changes: str = ""
-    """What changes on purpose within the window."""
+    """Changes on purpose within the window."""
 
     def of(self, columns: Sequence[str]) -> Steadiness:
         """Returns the verdict on some metrics only, by their columns; on all for none."""
@@ -91,12 +91,12 @@ class Steadiness(NamedTuple):
         if self.verdict != "drifts":
             return ""
         shown = self.drifting[:_MOST_TOLD]
-        told = [each.text for each in shown]
-        if more := len(self.drifting) - len(told):
-            told.append(f"and {more} more")
+        texts = [each.text for each in shown]
+        if more := len(self.drifting) - len(texts):
+            texts.append(f"and {more} more")
         thirds = any(each.warm_up_s is None for each in shown)
         where = " from the first to the last third of the window" if thirds else ""
-        return f"not steady{where}: {'; '.join(told)}"
+        return f"not steady{where}: {'; '.join(texts)}"
 
     def record(self) -> dict[str, object]:
         """Returns the verdict for JSON, in SI units."""
@@ -207,7 +207,7 @@ def lines(verdicts: Mapping[str, Steadiness]) -> list[str]:
             found.append(f"{place}: {each.text}" if place else each.text)
         if len(those) > _MOST_POINTS:
             found.append(
-                f"{says}: {len(those)} of {len(verdicts)} points, of which the first are above"
+                f"{says}: {len(those)} of {len(verdicts)} points; the first are above"
             )
     return found
 

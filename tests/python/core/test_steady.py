@@ -109,7 +109,7 @@ def test_a_comparison_says_it_in_table_sentence_and_json(
     told = [each for each in comparison.sentences if "not steady" in each]
     assert told
     assert all(each.startswith("together: ") and "goodput" in each for each in told)
-    # The choice of metrics chooses what is judged.
+    # Only the chosen metrics are judged.
     delays = fullpipe(*given, "--show", "queue_delay.p95").stdout
     assert "not steady" not in delays
 

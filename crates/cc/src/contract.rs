@@ -67,11 +67,12 @@ pub trait Controller: Debug + Send {
     fn hears_sent(&self) -> bool {
         true
     }
-    /// Returns whether `on_sent` would change the controller, for a packet that is alone in flight if
-    /// `from_idle`. A transport may spare the other calls.
+    /// Returns whether `on_sent` would change the controller, for a packet that leaves at `now` and is
+    /// alone in flight if `from_idle`. A transport may spare the other calls; it asks for every packet, so a
+    /// controller that only needs the time can note it here.
     #[inline]
-    fn wants_sent(&self, from_idle: bool) -> bool {
-        let _ = from_idle;
+    fn wants_sent(&mut self, now: Time, from_idle: bool) -> bool {
+        let _ = (now, from_idle);
         true
     }
     /// The transport declared a packet lost, after an ACK or when a timer fired.

@@ -1,6 +1,6 @@
 //! Registry of the algorithms by name.
 
-use fullpipe_units::Bytes;
+use fullpipe_units::{Bytes, Time};
 
 use crate::algo::*;
 use crate::{
@@ -121,8 +121,8 @@ impl Controller for AnyController {
         forward!(self, c => c.hears_sent())
     }
     #[inline(always)] // for each packet
-    fn wants_sent(&self, from_idle: bool) -> bool {
-        forward!(self, c => c.wants_sent(from_idle))
+    fn wants_sent(&mut self, now: Time, from_idle: bool) -> bool {
+        forward!(self, c => c.wants_sent(now, from_idle))
     }
     #[inline]
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {

@@ -318,7 +318,7 @@ fields! {
 
 impl Controller for Steered {
     #[inline]
-    fn wants_sent(&self, _: bool) -> bool {
+    fn wants_sent(&mut self, _: Time, _: bool) -> bool {
         self.wake_at.is_none() || self.closed_at.is_some()
     }
 

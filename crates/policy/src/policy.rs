@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fullpipe_cc::steered::{Order, Steered};
 use fullpipe_cc::{Ack, Config, Context, Controller, Decision, Lost, PathChange, Snapshot};
-use fullpipe_units::Bytes;
+use fullpipe_units::{Bytes, Time};
 
 use crate::file::Read;
 use crate::history::History;
@@ -52,8 +52,8 @@ impl Policy {
 }
 
 impl Controller for Policy {
-    fn wants_sent(&self, from_idle: bool) -> bool {
-        self.steered.wants_sent(from_idle)
+    fn wants_sent(&mut self, now: Time, from_idle: bool) -> bool {
+        self.steered.wants_sent(now, from_idle)
     }
 
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {

@@ -1,6 +1,6 @@
 //! NewReno: RFC 5681 and RFC 6582 with appropriate byte counting (RFC 3465), in bytes.
 
-use fullpipe_units::Bytes;
+use fullpipe_units::{Bytes, Time};
 
 use crate::common::reno::{Reno, STATE, WindowPolicy};
 use crate::common::slow_start::{SLOW_START, SlowStartKind};
@@ -148,7 +148,7 @@ impl NewReno {
 
 impl Controller for NewReno {
     #[inline]
-    fn wants_sent(&self, _: bool) -> bool {
+    fn wants_sent(&mut self, _: Time, _: bool) -> bool {
         false
     }
 

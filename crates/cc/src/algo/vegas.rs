@@ -1,7 +1,7 @@
 //! TCP Vegas: Brakmo, O'Malley and Peterson, "TCP Vegas: New Techniques for Congestion Detection and
 //! Avoidance", SIGCOMM 1994, on NewReno's window; Linux's `tcp_vegas.c` where the paper is silent.
 
-use fullpipe_units::{Bytes, Span};
+use fullpipe_units::{Bytes, Span, Time};
 
 use crate::common::reno::{Reno, STATE, WindowPolicy};
 use crate::common::round::RoundCounter;
@@ -276,7 +276,7 @@ impl Controller for Vegas {
     }
 
     #[inline]
-    fn wants_sent(&self, from_idle: bool) -> bool {
+    fn wants_sent(&mut self, _: Time, from_idle: bool) -> bool {
         from_idle
     }
 

@@ -28,7 +28,7 @@ fn a_packet_that_is_not_wanted_changes_nothing() {
                     size: SMSS.get() as u16,
                     ..driver.packet(Bytes::ZERO)
                 };
-                if driver.cc.wants_sent(from_idle) {
+                if driver.cc.wants_sent(driver.now, from_idle) {
                     continue;
                 }
                 let before = format!("{:?}", driver.cc);

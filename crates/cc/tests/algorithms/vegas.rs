@@ -191,7 +191,8 @@ fn linux_measures_anew_after_idle_and_the_paper_keeps_its_base_rtt() {
             inflight: SMSS,
             ..driver.packet(driver.conn.delivered)
         };
-        assert!(driver.cc.wants_sent(true) && !driver.cc.wants_sent(false));
+        let now = driver.now;
+        assert!(driver.cc.wants_sent(now, true) && !driver.cc.wants_sent(now, false));
         driver.call(|cc, cx| cc.on_sent(cx, &packet));
         driver.ack(driver.conn.delivered, SMSS, MS(150));
         assert_eq!(driver.field("base_rtt"), expected);

@@ -250,7 +250,7 @@ impl Controller for PluginController {
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
         self.hears && self.sent(cx, packet)
     }
-    fn wants_sent(&self, _: bool) -> bool {
+    fn wants_sent(&mut self, _: Time, _: bool) -> bool {
         self.hears
     }
     fn decide_into(&self, last: &mut Decision) {

@@ -293,7 +293,7 @@ impl Controller for Remote {
     fn hears_sent(&self) -> bool {
         self.hears
     }
-    fn wants_sent(&self, _: bool) -> bool {
+    fn wants_sent(&mut self, _: Time, _: bool) -> bool {
         self.hears
     }
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {

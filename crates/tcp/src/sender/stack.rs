@@ -73,6 +73,7 @@ impl<C: Controller> Sender<C> {
     /// Lets the application, which has written up to `app` if there is room, fill the send buffer.
     /// Returns the end of the data in it. Data written after all before it has left mark the flow
     /// as application-limited; waiting for room does not (Linux: tcp_rate_check_app_limited).
+    #[inline]
     fn fill(&mut self, app: u64) -> u64 {
         let smss = self.conn.smss;
         let in_segments = |bytes: Bytes| bytes.get() / smss.get();
@@ -163,6 +164,7 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Returns the next burst.
+    #[inline]
     fn next_burst(&mut self, now: Time, written: u64) -> Burst {
         let smss = self.conn.smss;
         let in_segments = |bytes: Bytes| bytes.get() / smss.get();
@@ -308,6 +310,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
+    #[inline]
     fn writing(&self, now: Time, written: u64) -> Writing {
         let window = self.cwnd();
         Writing {

@@ -268,7 +268,8 @@ impl<C: Controller> Sender<C> {
         let burst = self.bursts.join(&snapshot);
         *self.window.get_mut(seq) = Sent::new(&snapshot, burst, transmissions);
         debug_assert_eq!(self.bursts.snapshot(self.window.get(seq)), snapshot);
-        if self.controller.wants_sent(self.conn.inflight == bytes) {
+        let from_idle = self.conn.inflight == bytes;
+        if self.controller.wants_sent(now, from_idle) {
             self.tell_sent(now, seq, observer);
         }
         if self.conn.paced {

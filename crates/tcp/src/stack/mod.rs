@@ -107,6 +107,7 @@ impl StackState {
 
     /// Lets the application write, and returns the end of the written data; `None` if the buffer has
     /// no limit.
+    #[inline]
     pub(crate) fn fill(&mut self, queue: &Queue) -> Option<u64> {
         Some(self.send_buffer.as_mut()?.fill(queue))
     }
@@ -119,6 +120,7 @@ impl StackState {
     }
 
     /// Returns one past the last segment that the application has handed over; `next` is SND.NXT.
+    #[inline]
     pub(crate) fn accepted(&self, next: u64) -> u64 {
         self.send_buffer
             .as_ref()
@@ -143,6 +145,7 @@ impl StackState {
     }
 
     /// Returns the next burst of segmentation offload; `None` without it.
+    #[inline]
     pub(crate) fn next_burst(&mut self, before: &BeforeBurst) -> Option<Burst> {
         Some(self.tso.as_mut()?.next(before))
     }
@@ -158,6 +161,7 @@ impl StackState {
 
     /// Processes the end of a write, in which the sender sent something or the window stopped it.
     /// Returns the window to which to lower the flow's, if it is lower than before.
+    #[inline]
     pub(crate) fn after_write(&mut self, writing: &Writing) -> Option<Bytes> {
         if let Some(tso) = &mut self.tso {
             tso.on_written(writing.next, writing.written);
@@ -172,6 +176,7 @@ impl StackState {
     }
 
     /// Returns whether the window limits the flow, if the validation has a rule of its own.
+    #[inline]
     pub(crate) fn is_limited(&self, writing: &Writing) -> Option<bool> {
         match self.validation.as_ref()? {
             Validation::Linux(usage) => Some(usage.is_limited(writing)),

@@ -36,6 +36,8 @@ pub(super) struct SendBuffer {
     /// Payload of a full segment, and its memory in the write queue before it is sent.
     smss: Bytes,
     unsent: Bytes,
+    /// Room that the buffer has for a segment.
+    each: Bytes,
     /// Memory that the write queue may take (sk->sk_sndbuf), and its limit (tcp_wmem).
     size: Bytes,
     max: Bytes,
@@ -52,6 +54,7 @@ impl SendBuffer {
         SendBuffer {
             smss,
             unsent: smss + OVERHEAD / buffer_size(smss),
+            each: room(smss),
             size: (room(smss) * (windows * INITIAL)).min(max),
             max,
             windows,
@@ -61,10 +64,11 @@ impl SendBuffer {
     }
 
     /// Lets the application write, and returns the end of the written data.
+    #[inline]
     pub(super) fn fill(&mut self, queue: &Queue) -> u64 {
-        if self.is_full && queue.has_room {
+        if self.is_full && queue.has_room && self.size < self.max {
             let segments = queue.cwnd.max(INITIAL);
-            let wanted = (room(self.smss) * (self.windows * segments)).min(self.max);
+            let wanted = (self.each * (self.windows * segments)).min(self.max);
             self.size = self.size.max(wanted);
         }
         let in_use = self.in_use(queue);
@@ -84,6 +88,7 @@ impl SendBuffer {
     }
 
     /// Returns the memory that the write queue takes.
+    #[inline]
     fn in_use(&self, queue: &Queue) -> Bytes {
         let sent = (self.smss + OVERHEAD / queue.burst) * (queue.next - queue.una);
         let unsent = self.unsent * self.written.saturating_sub(queue.next);

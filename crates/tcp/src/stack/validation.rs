@@ -40,6 +40,7 @@ pub(crate) struct Writing {
 
 impl Writing {
     /// Returns the congestion window in segments, in which Linux and the rules here count.
+    #[inline]
     pub(crate) fn cwnd(&self) -> u64 {
         self.window.get() / self.smss.get()
     }
@@ -95,6 +96,7 @@ impl Usage {
         writing.lower_to(cwnd.max(least))
     }
 
+    #[inline]
     pub(super) fn on_written(&mut self, writing: &Writing) {
         if writing.sent {
             self.on_sent(writing.now);
@@ -115,6 +117,7 @@ impl Usage {
 
     /// Returns whether the window limits the flow; in slow start until it is twice the outstanding
     /// data (Linux: tcp_is_cwnd_limited).
+    #[inline]
     pub(super) fn is_limited(&self, writing: &Writing) -> bool {
         self.limited || writing.window < writing.ssthresh && writing.cwnd() < 2 * self.most
     }

@@ -284,8 +284,11 @@ impl Controller for Cubic {
     }
 
     #[inline]
-    fn wants_sent(&self, from_idle: bool) -> bool {
-        from_idle || self.linux.is_some()
+    fn wants_sent(&mut self, now: Time, from_idle: bool) -> bool {
+        if self.linux.is_some() && !from_idle {
+            self.last_active = now;
+        }
+        from_idle
     }
 
     fn on_lost(&mut self, _: &mut Context<'_>, lost: &Lost) {

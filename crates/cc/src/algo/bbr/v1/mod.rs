@@ -288,7 +288,7 @@ impl Controller for Bbr1 {
     }
 
     #[inline]
-    fn wants_sent(&self, from_idle: bool) -> bool {
+    fn wants_sent(&mut self, _: Time, from_idle: bool) -> bool {
         from_idle || self.core.pacing.awaits_rtt()
     }
 

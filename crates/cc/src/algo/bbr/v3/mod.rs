@@ -17,7 +17,7 @@ mod window;
 
 pub use versions::{BBR2, BBR3, PICOQUIC_2024_09, PICOQUIC_2024_10};
 
-use fullpipe_units::Bytes;
+use fullpipe_units::{Bytes, Time};
 
 use self::congestion::{Bounds, Latest, Saved};
 use self::declared::Params;
@@ -238,7 +238,7 @@ impl Controller for Bbr {
     }
 
     #[inline]
-    fn wants_sent(&self, from_idle: bool) -> bool {
+    fn wants_sent(&mut self, _: Time, from_idle: bool) -> bool {
         from_idle || self.core.pacing.awaits_rtt()
     }
 

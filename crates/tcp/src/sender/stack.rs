@@ -5,7 +5,7 @@ use fullpipe_units::{Bytes, Time};
 
 use super::Sender;
 use crate::limit::Limit;
-use crate::stack::{BeforeBurst, Burst, Closing, Queue, Writing};
+use crate::stack::{BeforeBurst, Burst, Closing, Queue, Writing, Written};
 use crate::wire::Segment;
 
 impl<C: Controller> Sender<C> {
@@ -58,11 +58,16 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Lowers the window of a flow that continues after a pause.
-    pub(super) fn before_flight(&mut self, now: Time, written: u64, observer: &mut dyn Observer) {
-        if self.una < self.next || written == self.next || self.prr.is_some() {
-            return;
+    #[inline]
+    fn before_flight(&mut self, now: Time, written: u64, observer: &mut dyn Observer) {
+        if self.una == self.next && written != self.next && self.prr.is_none() {
+            self.begin_flight(now, observer);
         }
-        let writing = self.writing(now, written);
+    }
+
+    #[cold]
+    fn begin_flight(&mut self, now: Time, observer: &mut dyn Observer) {
+        let writing = self.writing(now);
         let lower = self
             .stack
             .as_mut()
@@ -75,16 +80,26 @@ impl<C: Controller> Sender<C> {
     /// as application-limited; waiting for room does not (Linux: tcp_rate_check_app_limited).
     #[inline]
     fn fill(&mut self, app: u64) -> u64 {
-        let smss = self.conn.smss;
-        let in_segments = |bytes: Bytes| bytes.get() / smss.get();
         let cwnd = self.cwnd();
+        let has_room = self.conn.inflight + self.conn.smss <= cwnd;
+        let waiting = self
+            .stack
+            .as_ref()
+            .and_then(|stack| stack.waiting(self.una, cwnd, has_room));
+        debug_assert!(waiting.is_none_or(|written| written <= app));
+        waiting.unwrap_or_else(|| self.fill_up_to(app, cwnd, has_room))
+    }
+
+    #[inline(never)] // most ACKs free too little
+    fn fill_up_to(&mut self, app: u64, cwnd: Bytes, has_room: bool) -> u64 {
+        let smss = self.conn.smss;
         let queue = Queue {
             una: self.una,
             next: self.next,
             app,
-            cwnd: in_segments(cwnd),
-            has_room: self.conn.inflight + self.conn.smss <= cwnd,
-            burst: in_segments(self.burst_size()),
+            cwnd,
+            has_room,
+            burst: self.burst_size().get() / smss.get(),
         };
         let Some(stack) = &mut self.stack else {
             return app;
@@ -217,44 +232,50 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Lowers the window after a write of a flow that does not use it.
-    pub(super) fn after_write(
+    #[inline(always)] // a part of `release_in_stack`
+    fn after_write(
         &mut self,
         now: Time,
         written: u64,
         (sent, deferred): (bool, bool),
         observer: &mut dyn Observer,
     ) {
-        let writing = self.writing(now, written);
-        let writing = Writing {
-            sent,
-            limited: writing.limited || deferred,
-            ..writing
+        let window = self.cwnd();
+        let Some(stack) = &mut self.stack else {
+            return;
         };
+        let limited = stack.on_written(&Written {
+            now,
+            una: self.una,
+            next: self.next,
+            end: written,
+            window,
+            ssthresh: self.decision.ssthresh,
+            smss: self.conn.smss,
+            sent,
+            limited: deferred || self.conn.inflight + self.conn.smss > window,
+        });
+        match limited {
+            // Nothing changes it until the next ACK, whose growth depends on it.
+            Some(limited) => self.cwnd_limited_until = if limited { u64::MAX } else { 0 },
+            None => self.lower_after_write(now, observer),
+        }
+    }
+
+    #[inline(never)] // Linux's rule lowers nothing
+    fn lower_after_write(&mut self, now: Time, observer: &mut dyn Observer) {
+        let writing = self.writing(now);
         let lower = self
             .stack
             .as_mut()
             .and_then(|stack| stack.after_write(&writing));
-        let writing = match lower {
-            None => writing,
-            Some(_) => {
-                self.lower(now, lower, observer);
-                self.writing(now, written)
-            }
-        };
-        // Nothing changes it until the next ACK, whose growth depends on it.
-        let limited = self
-            .stack
-            .as_ref()
-            .and_then(|stack| stack.is_limited(&writing));
-        if let Some(limited) = limited {
-            self.cwnd_limited_until = if limited { u64::MAX } else { 0 };
-        }
+        self.lower(now, lower, observer);
     }
 
     /// Lowers the window to the part in use before a loss reduces it.
     pub(super) fn lower_at_loss(&mut self, now: Time, observer: &mut dyn Observer) {
         if self.stack.is_some() {
-            let writing = self.writing(now, self.next);
+            let writing = self.writing(now);
             let lower = self
                 .stack
                 .as_mut()
@@ -310,22 +331,16 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    #[inline]
-    fn writing(&self, now: Time, written: u64) -> Writing {
-        let window = self.cwnd();
+    fn writing(&self, now: Time) -> Writing {
         Writing {
             now,
             una: self.una,
             next: self.next,
-            written,
-            window,
-            ssthresh: self.decision.ssthresh,
+            window: self.cwnd(),
             smss: self.conn.smss,
             initial: self.conn.initial_cwnd,
             srtt: self.rtt.srtt,
             rto: self.rtt.rto(),
-            sent: false,
-            limited: self.conn.inflight + self.conn.smss > window,
             open: self.conn.state == CaState::Open,
         }
     }

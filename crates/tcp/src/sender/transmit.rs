@@ -12,7 +12,7 @@ use crate::wire::Segment;
 
 impl<C: Controller> Sender<C> {
     /// Sends everything that may be sent at `now`.
-    #[inline]
+    #[inline(always)] // the rest is a call either way
     pub fn transmit(&mut self, now: Time, observer: &mut dyn Observer, emit: impl FnMut(Segment)) {
         let limit = if self.stack.is_none() {
             self.release::<false>(now, 0, observer, emit)
@@ -43,7 +43,7 @@ impl<C: Controller> Sender<C> {
 
     /// Sends until a limit stops it and returns that limit; sends nothing before the handshake
     /// completes.
-    #[inline]
+    #[inline(never)]
     fn release<const HOSTED: bool>(
         &mut self,
         now: Time,

@@ -18,7 +18,7 @@ use self::tso::Tso;
 pub(crate) use self::tso::{BeforeBurst, Burst};
 pub use self::validation::CwndValidation;
 use self::validation::Usage;
-pub(crate) use self::validation::Writing;
+pub(crate) use self::validation::{Writing, Written};
 use crate::sender::LossDetection;
 
 /// The parts that a sender has.
@@ -105,14 +105,23 @@ impl StackState {
         self.cache.take()
     }
 
+    /// Returns the end of the written data if the application certainly waits for room in the send buffer.
+    #[inline]
+    pub(crate) fn waiting(&self, una: u64, cwnd: Bytes, has_room: bool) -> Option<u64> {
+        let buffer = self.send_buffer.as_ref()?;
+        buffer
+            .waits(una, cwnd, has_room)
+            .then(|| buffer.written(u64::MAX))
+    }
+
     /// Lets the application write, and returns the end of the written data; `None` if the buffer has
     /// no limit.
-    #[inline]
     pub(crate) fn fill(&mut self, queue: &Queue) -> Option<u64> {
         Some(self.send_buffer.as_mut()?.fill(queue))
     }
 
     /// Returns the end of the data in the send buffer. The application has data up to `app`.
+    #[inline]
     pub(crate) fn written(&self, app: u64) -> u64 {
         self.send_buffer
             .as_ref()
@@ -159,28 +168,27 @@ impl StackState {
         }
     }
 
-    /// Processes the end of a write, in which the sender sent something or the window stopped it.
-    /// Returns the window to which to lower the flow's, if it is lower than before.
+    /// Processes the end of a write. Returns whether the window limits the flow, if the validation has a
+    /// rule of its own.
     #[inline]
-    pub(crate) fn after_write(&mut self, writing: &Writing) -> Option<Bytes> {
+    pub(crate) fn on_written(&mut self, written: &Written) -> Option<bool> {
         if let Some(tso) = &mut self.tso {
-            tso.on_written(writing.next, writing.written);
+            tso.on_written(written.next, written.end);
         }
         match self.validation.as_mut()? {
             Validation::Linux(usage) => {
-                usage.on_written(writing);
-                None
+                usage.on_written(written);
+                Some(usage.is_limited(written))
             }
-            Validation::Rfc7661(pipe) => pipe.on_written(writing),
+            Validation::Rfc7661(_) => None,
         }
     }
 
-    /// Returns whether the window limits the flow, if the validation has a rule of its own.
-    #[inline]
-    pub(crate) fn is_limited(&self, writing: &Writing) -> Option<bool> {
-        match self.validation.as_ref()? {
-            Validation::Linux(usage) => Some(usage.is_limited(writing)),
-            Validation::Rfc7661(_) => None,
+    /// Returns the window to which to lower the flow's after a write, if it is lower than before.
+    pub(crate) fn after_write(&mut self, writing: &Writing) -> Option<Bytes> {
+        match self.validation.as_mut()? {
+            Validation::Linux(_) => None,
+            Validation::Rfc7661(pipe) => pipe.on_written(writing),
         }
     }
 

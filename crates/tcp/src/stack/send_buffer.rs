@@ -22,9 +22,8 @@ pub(crate) struct Queue {
     pub(crate) next: u64,
     /// One past the last segment that the application would have written into an unlimited buffer.
     pub(crate) app: u64,
-    /// The congestion window.
-    pub(crate) cwnd: u64,
-    /// Whether the window has room.
+    /// The congestion window in bytes, and whether it has room.
+    pub(crate) cwnd: Bytes,
     pub(crate) has_room: bool,
     /// Size of a burst, which is a buffer of its own.
     pub(crate) burst: u64,
@@ -47,6 +46,10 @@ pub(super) struct SendBuffer {
     written: u64,
     /// Whether the application waits for room (SOCK_NOSPACE).
     is_full: bool,
+    /// It waits for certain while SND.UNA is below this segment, and unless a larger window than this one
+    /// lets the buffer grow.
+    waits_until: u64,
+    grown_to: Bytes,
 }
 
 impl SendBuffer {
@@ -60,16 +63,28 @@ impl SendBuffer {
             windows,
             written: 0,
             is_full: false,
+            waits_until: 0,
+            grown_to: Bytes::ZERO,
         }
     }
 
-    /// Lets the application write, and returns the end of the written data.
+    /// Returns whether [`fill`](SendBuffer::fill) would do nothing: most ACKs free too little for the
+    /// application to write again.
     #[inline]
+    pub(super) fn waits(&self, una: u64, cwnd: Bytes, has_room: bool) -> bool {
+        una < self.waits_until && (cwnd <= self.grown_to || !has_room)
+    }
+
+    /// Lets the application write, and returns the end of the written data.
     pub(super) fn fill(&mut self, queue: &Queue) -> u64 {
         if self.is_full && queue.has_room && self.size < self.max {
-            let segments = queue.cwnd.max(INITIAL);
+            let segments = (queue.cwnd.get() / self.smss.get()).max(INITIAL);
             let wanted = (self.each * (self.windows * segments)).min(self.max);
             self.size = self.size.max(wanted);
+            self.grown_to = match self.size == self.max {
+                true => Bytes::MAX,
+                false => self.grown_to.max(queue.cwnd),
+            };
         }
         let in_use = self.in_use(queue);
         // A third must be free before the application writes again (Linux:
@@ -80,9 +95,18 @@ impl SendBuffer {
             self.written = queue.app.min(self.written.max(queue.next) + room);
             self.is_full = self.written < queue.app;
         }
+        self.waits_until = match self.is_full {
+            // Whatever the bursts' size, the data alone takes more than two thirds.
+            true => {
+                let most = (self.size * 2).get() / (self.smss * 3).get();
+                self.written.saturating_sub(most)
+            }
+            false => 0,
+        };
         self.written
     }
 
+    #[inline]
     pub(super) fn written(&self, app: u64) -> u64 {
         self.written.min(app)
     }
@@ -99,4 +123,72 @@ impl SendBuffer {
 /// Returns the memory of a segment for which the buffer has room.
 fn room(smss: Bytes) -> Bytes {
     Bytes::new((smss.get() + HEADERS).next_power_of_two() + DESCRIPTOR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::SMSS;
+    use proptest::prelude::*;
+
+    const BEGIN: Queue = Queue {
+        una: 0,
+        next: 0,
+        app: u64::MAX,
+        cwnd: Bytes::ZERO,
+        has_room: false,
+        burst: 1,
+    };
+
+    #[test]
+    fn most_acks_of_a_full_buffer_let_the_application_wait() {
+        let mut buffer = SendBuffer::new(Bytes::new(4 << 20), 2, SMSS);
+        let mut queue = Queue {
+            cwnd: SMSS * 4_000,
+            has_room: true,
+            burst: 45,
+            ..BEGIN
+        };
+        buffer.fill(&queue);
+        queue.next = buffer.fill(&queue);
+        let (mut waited, mut una) = (0, 0);
+        while buffer.fill(&Queue { una, ..queue }) == queue.next {
+            waited += u64::from(buffer.waits(una, queue.cwnd, true));
+            una += 1;
+        }
+        assert!(
+            waited * 20 > una * 19,
+            "{waited} of {una} segments, a third of the buffer"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn an_application_that_waits_for_certain_would_not_write(
+            max in 10_000_u64..3_000_000,
+            windows in 2..=3_u64,
+            smss in 500..9_000_u64,
+            steps in prop::collection::vec(
+                (0..60_u64, 0..60_u64, 1..1_000_u64, any::<bool>(), 1..=45_u64),
+                1..300,
+            ),
+        ) {
+            let mut buffer = SendBuffer::new(Bytes::new(max), windows, Bytes::new(smss));
+            let mut queue = BEGIN;
+            for (acked, sent, cwnd, has_room, burst) in steps {
+                queue = Queue {
+                    una: (queue.una + acked).min(queue.next),
+                    next: (queue.next + sent).min(buffer.written),
+                    cwnd: Bytes::new(smss * cwnd),
+                    has_room,
+                    burst,
+                    ..queue
+                };
+                let before = format!("{buffer:?}");
+                let waits = buffer.waits(queue.una, queue.cwnd, has_room);
+                buffer.fill(&queue);
+                prop_assert!(!waits || before == format!("{buffer:?}"), "{queue:?}");
+            }
+        }
+    }
 }

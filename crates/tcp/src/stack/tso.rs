@@ -102,6 +102,7 @@ impl Tso {
     }
 
     /// Processes the end of a write, at which the next segment is `next` of `written`.
+    #[inline]
     pub(super) fn on_written(&mut self, next: u64, written: u64) {
         if next == written {
             self.queue = None;

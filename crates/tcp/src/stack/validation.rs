@@ -21,26 +21,37 @@ pub(crate) struct Writing {
     /// SND.UNA and SND.NXT, in segments.
     pub(crate) una: u64,
     pub(crate) next: u64,
-    /// One past the last segment that the application has written.
-    pub(crate) written: u64,
-    /// Congestion window, slow-start threshold and initial window.
+    /// Congestion window and initial window.
     pub(crate) window: Bytes,
-    pub(crate) ssthresh: Bytes,
     pub(crate) initial: Bytes,
     pub(crate) smss: Bytes,
     pub(crate) srtt: Span,
     pub(crate) rto: Span,
-    /// Whether the write sent data.
-    pub(crate) sent: bool,
-    /// Whether the window stopped it.
-    pub(crate) limited: bool,
     /// Whether no loss is being repaired.
     pub(crate) open: bool,
 }
 
+/// A write that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written {
+    pub(crate) now: Time,
+    /// SND.UNA and SND.NXT, in segments.
+    pub(crate) una: u64,
+    pub(crate) next: u64,
+    /// One past the last segment that the application has written.
+    pub(crate) end: u64,
+    /// Congestion window and slow-start threshold.
+    pub(crate) window: Bytes,
+    pub(crate) ssthresh: Bytes,
+    pub(crate) smss: Bytes,
+    /// Whether the write sent data.
+    pub(crate) sent: bool,
+    /// Whether the window stopped it.
+    pub(crate) limited: bool,
+}
+
 impl Writing {
     /// Returns the congestion window in segments, in which Linux and the rules here count.
-    #[inline]
     pub(crate) fn cwnd(&self) -> u64 {
         self.window.get() / self.smss.get()
     }
@@ -97,20 +108,21 @@ impl Usage {
     }
 
     #[inline]
-    pub(super) fn on_written(&mut self, writing: &Writing) {
-        if writing.sent {
-            self.on_sent(writing.now);
-        } else if !writing.limited {
+    pub(super) fn on_written(&mut self, written: &Written) {
+        if written.sent {
+            self.on_sent(written.now);
+        } else if !written.limited {
             return;
         }
-        let out = writing.next - writing.una;
-        if writing.una >= self.end || writing.limited || (!self.limited && out > self.most) {
-            self.limited = writing.limited;
+        let out = written.next - written.una;
+        if written.una >= self.end || written.limited || (!self.limited && out > self.most) {
+            self.limited = written.limited;
             self.most = out;
-            self.end = writing.next;
+            self.end = written.next;
         }
     }
 
+    #[inline]
     pub(super) fn on_sent(&mut self, now: Time) {
         self.last_sent = now;
     }
@@ -118,7 +130,8 @@ impl Usage {
     /// Returns whether the window limits the flow; in slow start until it is twice the outstanding
     /// data (Linux: tcp_is_cwnd_limited).
     #[inline]
-    pub(super) fn is_limited(&self, writing: &Writing) -> bool {
-        self.limited || writing.window < writing.ssthresh && writing.cwnd() < 2 * self.most
+    pub(super) fn is_limited(&self, written: &Written) -> bool {
+        let Written { window, smss, .. } = *written;
+        self.limited || window < written.ssthresh && window.get() / smss.get() < 2 * self.most
     }
 }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use fullpipe_cc::{AckSchedule, Arrival, ReceiverController, ReceiverDecision};
 use fullpipe_units::{Bytes, Span, Time};
 
-use crate::autotune::AutoTuning;
+use crate::autotune::{AutoTuning, Growth};
 use crate::rtt::RttEstimator;
 use crate::wire::Segment;
 
@@ -23,16 +23,15 @@ struct Stamp {
 /// The policy that decides the window.
 #[derive(Debug)]
 enum Policy {
-    Controlled(Box<dyn ReceiverController>, ReceiverDecision),
-    Tuned(AutoTuning),
-    /// A window that grows whatever the round-trip time is, which is not measured.
-    Growing(AutoTuning),
+    /// The window grows whatever the round-trip time is, which is not measured.
+    Growing(Growth),
+    Measured(Measured),
 }
 
-/// The advertised window: its policy, and the measurements that the policy needs.
+/// A policy that needs measurements, and these.
 #[derive(Debug)]
-pub(crate) struct AdvertisedWindow {
-    policy: Policy,
+struct Measured {
+    by: By,
     smss: Bytes,
     tick: Span,
     /// Oldest first.
@@ -42,9 +41,21 @@ pub(crate) struct AdvertisedWindow {
     /// at which it was sent.
     highest: u64,
     highest_tick: u64,
-    right_edge: u64,
     /// Time at which a segment arrived that used up the advertised window.
     used_up: Option<Time>,
+}
+
+#[derive(Debug)]
+enum By {
+    Controller(Box<dyn ReceiverController>, ReceiverDecision),
+    Tuning(AutoTuning),
+}
+
+/// The advertised window.
+#[derive(Debug)]
+pub(crate) struct AdvertisedWindow {
+    policy: Policy,
+    right_edge: u64,
 }
 
 impl AdvertisedWindow {
@@ -53,44 +64,119 @@ impl AdvertisedWindow {
         smss: Bytes,
     ) -> AdvertisedWindow {
         let (tick, decision) = (controller.tick(), controller.decision());
-        AdvertisedWindow::new(
-            tick.max(Span::from_nanos(1)),
-            Policy::Controlled(controller, decision),
-            smss,
-        )
+        let by = By::Controller(controller, decision);
+        AdvertisedWindow::measured(tick.max(Span::from_nanos(1)), by, smss)
     }
 
     pub(crate) fn tuned(tuning: AutoTuning, smss: Bytes) -> AdvertisedWindow {
-        AdvertisedWindow::new(Span::from_nanos(1), Policy::Tuned(tuning), smss)
+        AdvertisedWindow::measured(Span::from_nanos(1), By::Tuning(tuning), smss)
+    }
+
+    fn measured(tick: Span, by: By, smss: Bytes) -> AdvertisedWindow {
+        AdvertisedWindow {
+            policy: Policy::Measured(Measured {
+                by,
+                smss,
+                tick,
+                stamps: VecDeque::new(),
+                rtt: RttEstimator::new(),
+                highest: 0,
+                highest_tick: 0,
+                used_up: None,
+            }),
+            right_edge: 0,
+        }
     }
 
     /// A window that grows to `most` as data arrives.
     pub(crate) fn growing(most: Bytes, smss: Bytes) -> AdvertisedWindow {
-        let policy = Policy::Growing(AutoTuning::growing(most, smss));
-        AdvertisedWindow::new(Span::from_nanos(1), policy, smss)
+        AdvertisedWindow {
+            policy: Policy::Growing(Growth::new(most, smss)),
+            right_edge: 0,
+        }
     }
 
-    fn new(tick: Span, policy: Policy, smss: Bytes) -> AdvertisedWindow {
-        AdvertisedWindow {
-            tick,
-            policy,
-            smss,
-            stamps: VecDeque::new(),
-            rtt: RttEstimator::new(),
-            highest: 0,
-            highest_tick: 0,
-            right_edge: 0,
-            used_up: None,
+    /// Returns the controller and its decision after the latest call, if there is one.
+    #[inline]
+    fn controlled_by(&self) -> Option<(&dyn ReceiverController, &ReceiverDecision)> {
+        match &self.policy {
+            Policy::Measured(Measured {
+                by: By::Controller(controller, decision),
+                ..
+            }) => Some((&**controller, decision)),
+            _ => None,
         }
     }
 
     pub(crate) fn controller(&self) -> Option<&dyn ReceiverController> {
-        match &self.policy {
-            Policy::Controlled(controller, _) => Some(&**controller),
-            Policy::Tuned(_) | Policy::Growing(_) => None,
+        self.controlled_by().map(|(controller, _)| controller)
+    }
+
+    /// Processes the arrival of a data segment, in order or not. Returns whether it lets a tuned
+    /// window grow.
+    #[inline]
+    pub(crate) fn on_arrival(&mut self, now: Time, segment: &Segment) -> bool {
+        match &mut self.policy {
+            Policy::Growing(growth) => growth.on_arrival(),
+            Policy::Measured(measured) => measured.on_arrival(now, segment),
         }
     }
 
+    /// Returns the controller's decision after the latest call; the default one for a tuned window.
+    #[inline]
+    pub(crate) fn decision(&self) -> ReceiverDecision {
+        self.controlled_by()
+            .map_or_else(ReceiverDecision::default, |(_, decision)| *decision)
+    }
+
+    /// Returns the time of the controller's timer, if any.
+    #[inline]
+    pub(crate) fn wake_at(&self) -> Option<Time> {
+        self.controlled_by()?.1.wake_at
+    }
+
+    /// Calls the controller's timer, which is due. Returns the time of the next ACK.
+    ///
+    /// # Panics
+    /// If the controller asks to be woken at a time that has passed.
+    pub(crate) fn on_timer(&mut self, now: Time) -> AckSchedule {
+        let Policy::Measured(Measured {
+            by: By::Controller(controller, decision),
+            ..
+        }) = &mut self.policy
+        else {
+            return AckSchedule::Policy;
+        };
+        controller.on_timer(now);
+        *decision = controller.decision();
+        assert!(
+            decision.wake_at.is_none_or(|at| at > now),
+            "wake_at is not after the call of on_timer at {now}: the timer would fire forever"
+        );
+        decision.ack
+    }
+
+    /// Returns the window, in segments, of an ACK sent at `at` for everything before `next`; `most`
+    /// is the size of the buffer.
+    #[inline]
+    pub(crate) fn window(&mut self, at: Time, next: u64, most: u32) -> u32 {
+        let wanted = match &mut self.policy {
+            Policy::Growing(growth) => growth.segments(),
+            Policy::Measured(measured) => measured.wanted(at, next, most),
+        };
+        // At least one segment: there are no zero-window probes.
+        let wanted = wanted.clamp(1, u64::from(most.max(1)));
+        // RFC 9293 §3.8.6, RFC 9840 §4.1.1: the right edge never moves left. The window shrinks
+        // only as data arrives.
+        self.right_edge = self.right_edge.max(next + wanted);
+        if let Policy::Measured(measured) = &mut self.policy {
+            measured.on_ack_sent(at, self.right_edge);
+        }
+        (self.right_edge - next) as u32
+    }
+}
+
+impl Measured {
     #[inline]
     fn ticks(&self, time: Time) -> u64 {
         match self.tick.as_nanos() {
@@ -99,21 +185,11 @@ impl AdvertisedWindow {
         }
     }
 
-    /// Processes the arrival of a data segment, in order or not. Returns whether it lets a tuned
-    /// window grow.
-    #[inline]
-    pub(crate) fn on_arrival(&mut self, now: Time, segment: &Segment) -> bool {
-        if let Policy::Growing(tuning) = &mut self.policy {
-            return tuning.on_arrival();
-        }
-        self.on_measured_arrival(now, segment)
-    }
-
-    fn on_measured_arrival(&mut self, now: Time, segment: &Segment) -> bool {
+    fn on_arrival(&mut self, now: Time, segment: &Segment) -> bool {
         let rtt = self.measure(now, segment);
-        let (controller, decision) = match &mut self.policy {
-            Policy::Controlled(controller, decision) => (controller, decision),
-            Policy::Tuned(tuning) | Policy::Growing(tuning) => return tuning.on_arrival(),
+        let (controller, decision) = match &mut self.by {
+            By::Controller(controller, decision) => (controller, decision),
+            By::Tuning(tuning) => return tuning.on_arrival(),
         };
         let tick = segment.sent.as_nanos() / self.tick.as_nanos();
         let retransmit = segment.seq + 1 < self.highest && tick > self.highest_tick;
@@ -136,41 +212,6 @@ impl AdvertisedWindow {
         false
     }
 
-    /// Returns the controller's decision after the latest call; the default one for a tuned window.
-    #[inline]
-    pub(crate) fn decision(&self) -> ReceiverDecision {
-        match &self.policy {
-            Policy::Controlled(_, decision) => *decision,
-            Policy::Tuned(_) | Policy::Growing(_) => ReceiverDecision::default(),
-        }
-    }
-
-    /// Returns the time of the controller's timer, if any.
-    #[inline]
-    pub(crate) fn wake_at(&self) -> Option<Time> {
-        match &self.policy {
-            Policy::Controlled(_, decision) => decision.wake_at,
-            Policy::Tuned(_) | Policy::Growing(_) => None,
-        }
-    }
-
-    /// Calls the controller's timer, which is due. Returns the time of the next ACK.
-    ///
-    /// # Panics
-    /// If the controller asks to be woken at a time that has passed.
-    pub(crate) fn on_timer(&mut self, now: Time) -> AckSchedule {
-        let Policy::Controlled(controller, decision) = &mut self.policy else {
-            return AckSchedule::Policy;
-        };
-        controller.on_timer(now);
-        *decision = controller.decision();
-        assert!(
-            decision.wake_at.is_none_or(|at| at > now),
-            "wake_at is not after the call of on_timer at {now}: the timer would fire forever"
-        );
-        decision.ack
-    }
-
     /// Returns the round-trip time that ends with this segment, if the segment is the first to echo
     /// its timestamp. Older timestamps are dropped: segments that echo them were sent earlier and
     /// are no longer useful.
@@ -191,47 +232,27 @@ impl AdvertisedWindow {
         Some(rtt)
     }
 
-    /// Returns the window, in segments, of an ACK sent at `at` for everything before `next`; `most`
-    /// is the size of the buffer.
-    #[inline]
-    pub(crate) fn window(&mut self, at: Time, next: u64, most: u32) -> u32 {
-        let Policy::Growing(tuning) = &self.policy else {
-            return self.measured_window(at, next, most);
+    /// Returns the window, in segments, that the policy wants for an ACK sent at `at` for everything before
+    /// `next`, of a buffer of `most`.
+    fn wanted(&mut self, at: Time, next: u64, most: u32) -> u64 {
+        let wanted = match &mut self.by {
+            By::Controller(_, decision) => decision.window,
+            By::Tuning(tuning) => Some(tuning.window(at, self.smss * next, self.rtt.srtt)),
         };
-        let wanted = tuning.offered();
-        self.advertise(next, wanted, most)
+        wanted.map_or(u64::from(most), |wanted| wanted.get() / self.smss.get())
     }
 
-    fn measured_window(&mut self, at: Time, next: u64, most: u32) -> u32 {
-        let wanted = match &mut self.policy {
-            Policy::Controlled(_, decision) => {
-                decision.window.unwrap_or(self.smss * u64::from(most))
-            }
-            Policy::Tuned(tuning) | Policy::Growing(tuning) => {
-                tuning.window(at, self.smss * next, self.rtt.srtt)
-            }
-        };
-        let window = self.advertise(next, wanted, most);
+    /// Notes the timestamp and the right edge of an ACK that leaves.
+    fn on_ack_sent(&mut self, at: Time, right_edge: u64) {
         let tick = self.ticks(at);
         match self.stamps.back_mut() {
-            Some(last) if last.tick == tick => last.right_edge = self.right_edge,
+            Some(last) if last.tick == tick => last.right_edge = right_edge,
             _ => self.stamps.push_back(Stamp {
                 tick,
                 sent: at,
-                right_edge: self.right_edge,
+                right_edge,
                 echoed: false,
             }),
         }
-        window
-    }
-
-    /// Returns the window of an ACK for everything before `next` that offers `wanted`, of a buffer of `most`.
-    fn advertise(&mut self, next: u64, wanted: Bytes, most: u32) -> u32 {
-        // At least one segment: there are no zero-window probes.
-        let wanted = (wanted.get() / self.smss.get()).clamp(1, u64::from(most.max(1)));
-        // RFC 9293 §3.8.6, RFC 9840 §4.1.1: the right edge never moves left. The window shrinks
-        // only as data arrives.
-        self.right_edge = self.right_edge.max(next + wanted);
-        (self.right_edge - next) as u32
     }
 }

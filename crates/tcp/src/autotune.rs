@@ -9,15 +9,53 @@ const FIRST_ROUND: u64 = 10;
 /// Margin for small variations, in segments.
 const CUSHION: u64 = 16;
 
+/// A window that grows with the data that arrives.
+#[derive(Clone, Debug)]
+pub(crate) struct Growth {
+    smss: Bytes,
+    /// `window_clamp`: limit up to which the window may grow.
+    clamp: Bytes,
+    /// `rcv_ssthresh`: the advertised window, and in whole segments.
+    offered: Bytes,
+    segments: u64,
+}
+
+impl Growth {
+    /// Creates a window that grows to `most`, for segments with a payload of `smss`.
+    pub(crate) fn new(most: Bytes, smss: Bytes) -> Growth {
+        let offered = INITIAL.min(most);
+        Growth {
+            smss,
+            clamp: most,
+            offered,
+            segments: offered.get() / smss.get(),
+        }
+    }
+
+    /// Processes the arrival of a data segment: the window grows by two segments, up to the clamp
+    /// (`tcp_grow_window`). Returns whether it grew.
+    #[inline]
+    pub(crate) fn on_arrival(&mut self) -> bool {
+        let grows = self.offered < self.clamp;
+        if grows {
+            self.offered = (self.offered + self.smss * 2).min(self.clamp);
+            self.segments = self.offered.get() / self.smss.get();
+        }
+        grows
+    }
+
+    /// Returns the advertised window, in whole segments.
+    #[inline]
+    pub(crate) fn segments(&self) -> u64 {
+        self.segments
+    }
+}
+
 /// A window that follows the bytes that the application reads per round trip.
 #[derive(Clone, Debug)]
 pub(crate) struct AutoTuning {
-    smss: Bytes,
+    growth: Growth,
     most: Bytes,
-    /// `window_clamp`: limit up to which the window may grow.
-    clamp: Bytes,
-    /// `rcv_ssthresh`: the advertised window.
-    offered: Bytes,
     /// `rcvq_space`: the most bytes read in a round trip so far, the start of the current round
     /// trip, and the bytes read before it.
     read: Bytes,
@@ -26,41 +64,22 @@ pub(crate) struct AutoTuning {
 }
 
 impl AutoTuning {
-    /// Creates a window that grows to `most` as data arrives, however much of it is read.
-    pub(crate) fn growing(most: Bytes, smss: Bytes) -> AutoTuning {
-        AutoTuning {
-            clamp: most,
-            read: Bytes::MAX,
-            ..AutoTuning::new(most, smss)
-        }
-    }
-
     /// Creates auto-tuning that advertises at most `most`, for segments with a payload of `smss`.
     pub(crate) fn new(most: Bytes, smss: Bytes) -> AutoTuning {
         let initial = INITIAL.min(most);
         AutoTuning {
-            smss,
+            growth: Growth::new(initial, smss),
             most,
-            clamp: initial,
-            offered: initial,
             read: (smss * FIRST_ROUND).min(initial),
             since: Time::ZERO,
             from: Bytes::ZERO,
         }
     }
 
-    /// Processes the arrival of a data segment: the window grows by two segments, up to the clamp
-    /// (`tcp_grow_window`). Returns whether it grew.
+    /// Processes the arrival of a data segment. Returns whether the window grew.
     #[inline]
     pub(crate) fn on_arrival(&mut self) -> bool {
-        let before = self.offered;
-        self.offered = (before + self.smss * 2).min(self.clamp);
-        self.offered > before
-    }
-
-    /// Returns the advertised window.
-    pub(crate) fn offered(&self) -> Bytes {
-        self.offered
+        self.growth.on_arrival()
     }
 
     /// Returns the window at `now`, when the application has read everything before `read`. `rtt`
@@ -72,7 +91,7 @@ impl AutoTuning {
             self.end_round(read - self.from);
             (self.since, self.from) = (now, read);
         }
-        self.offered
+        self.growth.offered
     }
 
     /// Ends a round trip in which `read` bytes were read (`tcp_rcv_space_adjust`).
@@ -82,12 +101,12 @@ impl AutoTuning {
         }
         // Twice the bytes read, so that one round's losses don't fill the window, plus room for a
         // sender that keeps growing at the same rate.
-        let base = read * 2 + self.smss * CUSHION;
+        let base = read * 2 + self.growth.smss * CUSHION;
         let growth = u128::from(base.get()) * u128::from((read - self.read).get())
             / u128::from(self.read.get())
             * 2;
         let wanted = base + Bytes::new(u64::try_from(growth).unwrap_or(u64::MAX / 2));
-        self.clamp = self.clamp.max(wanted.min(self.most));
+        self.growth.clamp = self.growth.clamp.max(wanted.min(self.most));
         self.read = read;
     }
 }
@@ -107,8 +126,8 @@ mod tests {
         for _ in 0..10_000 {
             tuning.on_arrival();
         }
-        assert!(tuning.offered >= offered);
-        tuning.offered.get()
+        assert!(tuning.growth.offered >= offered);
+        tuning.growth.offered.get()
     }
 
     #[test]

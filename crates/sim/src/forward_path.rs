@@ -400,19 +400,24 @@ impl ForwardPath<'_> {
     fn receive(&mut self, network: &mut Network, at: Time, segment: &Segment, waited: Span) {
         network.events += 1;
         if !self.is_plain || !self.receiver.is_usual(at, segment) {
-            return self.receive_otherwise(network, at, segment, waited);
+            return if self.is_plain && self.receiver.is_usual_as_linux(at, segment) {
+                self.receive_as_linux(network, at, segment, waited)
+            } else {
+                self.receive_otherwise(network, at, segment, waited)
+            };
         }
         let in_order = self.receiver.in_order();
-        if let Some(ack) = self.receiver.on_usual_segment(at, segment) {
-            self.path
-                .acknowledge(network, self.meter, self.key, at, ack, &[]);
+        match self.receiver.on_usual_segment(at, segment) {
+            Some(ack) => self
+                .path
+                .acknowledge(network, self.meter, self.key, at, ack, &[]),
+            None => self.await_ack(network),
         }
         self.delivered(at, in_order, waited);
-        self.await_ack(network);
     }
 
     /// Lets a receiver with Linux's rules read a usual segment.
-    #[inline(always)]
+    #[inline(never)] // a function of its own, so that a receiver without these rules stays fast
     fn receive_as_linux(
         &mut self,
         network: &mut Network,
@@ -421,12 +426,13 @@ impl ForwardPath<'_> {
         waited: Span,
     ) {
         let in_order = self.receiver.in_order();
-        if let Some(ack) = self.receiver.on_usual_segment_as_linux(at, segment) {
-            self.path
-                .acknowledge(network, self.meter, self.key, at, ack, &[]);
+        match self.receiver.on_usual_segment_as_linux(at, segment) {
+            Some(ack) => self
+                .path
+                .acknowledge(network, self.meter, self.key, at, ack, &[]),
+            None => self.await_ack(network),
         }
         self.delivered(at, in_order, waited);
-        self.await_ack(network);
     }
 
     /// Lets a TCP receiver without processing time read a packet.
@@ -510,9 +516,6 @@ impl ForwardPath<'_> {
             waited,
         };
         if self.is_plain {
-            if self.receiver.is_usual_as_linux(at, segment) {
-                return self.receive_as_linux(network, at, segment, waited);
-            }
             return self.read(network, at, &packet);
         }
         if self.path.gone {

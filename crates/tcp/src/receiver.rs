@@ -273,7 +273,7 @@ impl Receiver {
     }
 
     /// Processes a [usual](Receiver::is_usual) segment like [`on_segment`](Receiver::on_segment), with less
-    /// work; returns the ACK that leaves at once.
+    /// work; returns the ACK that leaves at once. Without one, a delayed ACK is due.
     #[inline(always)]
     pub fn on_usual_segment(&mut self, now: Time, segment: &Segment) -> Option<Ack> {
         debug_assert!(self.offer.is_none() && self.heuristics.is_none() && self.client.is_none());

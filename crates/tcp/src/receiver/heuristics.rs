@@ -92,7 +92,7 @@ impl Receiver {
     }
 
     /// Processes a [usual](Receiver::is_usual_as_linux) segment like [`on_segment`](Receiver::on_segment), with less
-    /// work; returns the ACK that leaves at once.
+    /// work; returns the ACK that leaves at once. Without one, a delayed ACK is due.
     #[inline(always)]
     pub fn on_usual_segment_as_linux(&mut self, now: Time, segment: &Segment) -> Option<Ack> {
         debug_assert!(self.blocks.is_empty());

@@ -52,6 +52,7 @@ impl LinuxAcks {
 
     /// Processes data in order (`tcp_event_data_recv`). `short` says whether the segment is not
     /// full, `push` whether it has PSH.
+    #[inline]
     pub(super) fn on_data(&mut self, now: Time, short: bool, push: bool, rtt: &RoundTrip) {
         self.scheduled = true;
         // tcp_measure_rcv_mss
@@ -108,6 +109,7 @@ impl LinuxAcks {
     }
 
     /// `tcp_incr_quickack`: as many as acknowledge half a window.
+    #[cold]
     fn add_quick(&mut self, most: u32) {
         let wanted = match self.window / 2 {
             0 => 2,
@@ -134,6 +136,7 @@ impl LinuxAcks {
 
     /// Delays an ACK and returns the time at which it is due; `None` if it leaves at once, because
     /// an earlier delay is about to end (`tcp_send_delayed_ack`).
+    #[inline]
     pub(super) fn delay(&mut self, now: Time, rtt: &RoundTrip) -> Option<Time> {
         let mut wait = self.timeout;
         if wait > SHORTEST && rtt.smoothed() > Span::ZERO {

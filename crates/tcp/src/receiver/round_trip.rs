@@ -37,6 +37,7 @@ impl RoundTrip {
 
     /// Processes a data segment. `answers` says whether it is the first one that answers a request;
     /// `full` is the size of a full segment.
+    #[inline]
     pub(super) fn on_segment(&mut self, now: Time, segment: &Segment, answers: bool, full: Bytes) {
         let sample = now.since(segment.echo);
         if self.own.srtt == Span::ZERO {

@@ -1,7 +1,7 @@
 //! The path of a data packet from its sender to its receiver.
 
 use fullpipe_network::{Admission, Departure, DropCause, Outcome, PacketKind};
-use fullpipe_tcp::{Ack, Answer, Block, Receiver, Segment};
+use fullpipe_tcp::{Ack, Answer, Block, Receiver, Segment, Way};
 use fullpipe_trace::{FlowMeter, Response};
 use fullpipe_units::{Bytes, Span, Time};
 
@@ -399,19 +399,21 @@ impl ForwardPath<'_> {
     #[inline(always)]
     fn receive(&mut self, network: &mut Network, at: Time, segment: &Segment, waited: Span) {
         network.events += 1;
-        if !self.is_plain || !self.receiver.is_usual(at, segment) {
-            return if self.is_plain && self.receiver.is_usual_as_linux(at, segment) {
-                self.receive_as_linux(network, at, segment, waited)
-            } else {
-                self.receive_otherwise(network, at, segment, waited)
-            };
+        let way = match self.is_plain {
+            true => self.receiver.way(at, segment),
+            false => Way::Other,
+        };
+        match way {
+            Way::Usual => {}
+            Way::AsLinux => return self.receive_as_linux(network, at, segment, waited),
+            Way::Other => return self.receive_otherwise(network, at, segment, waited),
         }
         let in_order = self.receiver.in_order();
         match self.receiver.on_usual_segment(at, segment) {
             Some(ack) => self
                 .path
                 .acknowledge(network, self.meter, self.key, at, ack, &[]),
-            None => self.await_ack(network),
+            None => self.await_ack(network, self.receiver.delayed_until()),
         }
         self.delivered(at, in_order, waited);
     }
@@ -430,7 +432,7 @@ impl ForwardPath<'_> {
             Some(ack) => self
                 .path
                 .acknowledge(network, self.meter, self.key, at, ack, &[]),
-            None => self.await_ack(network),
+            None => self.await_ack(network, self.receiver.delayed_until()),
         }
         self.delivered(at, in_order, waited);
     }
@@ -441,13 +443,13 @@ impl ForwardPath<'_> {
         self.take(at, packet, |path, meter, at, ack, blocks| {
             path.acknowledge(network, meter, key, at, ack, blocks)
         });
-        self.await_ack(network);
+        self.await_ack(network, self.receiver.ack_due());
     }
 
     /// Schedules the receiver's delayed ACK.
     #[inline]
-    fn await_ack(&mut self, network: &mut Network) {
-        if let Some(due) = self.receiver.ack_due() {
+    fn await_ack(&mut self, network: &mut Network, due: Option<Time>) {
+        if let Some(due) = due {
             let (delayed_ack, key) = (&mut self.path.delayed_ack, self.key);
             delayed_ack.arm(&mut network.event_queue, due, EventKind::DelayedAck, key);
         }

@@ -42,6 +42,7 @@ impl Echo {
     }
 
     /// Returns whether an ECN-capable segment has arrived.
+    #[inline]
     pub(crate) fn has_seen(&self) -> bool {
         self.seen
     }

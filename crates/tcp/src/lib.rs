@@ -39,7 +39,7 @@ pub use pacer::{Pacer, Pacing};
 pub use prr::Prr;
 pub use rate::{Flight, rate_sample};
 pub use rate_aggregator::RateAggregator;
-pub use receiver::Receiver;
+pub use receiver::{Receiver, Way};
 pub use sender::{AckOutcome, Info, LossDetection, Memory, Sender, SenderConfig};
 pub use stack::{CwndValidation, MetricsCache, Stack};
 pub use unresponsive::Unresponsive;

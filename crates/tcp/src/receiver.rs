@@ -27,6 +27,18 @@ use crate::wire::{Ack, AckKind, Block, Feedback, MAX_BLOCKS, Segment};
 /// Maximum payload that coalescing merges: 64 KiB with headers.
 const LARGEST_MERGED: u64 = 64_000;
 
+/// The way in which a receiver reads a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// By [`Receiver::on_usual_segment`]: it is the next one, nothing is due before, and neither ECN, the
+    /// window, a client nor heuristics need more.
+    Usual,
+    /// By [`Receiver::on_usual_segment_as_linux`]: the same, but Linux's rules apply.
+    AsLinux,
+    /// By [`Receiver::on_segment`].
+    Other,
+}
+
 /// A TCP receiver whose application reads data as soon as it is in order.
 ///
 /// A caller may report an arrival as soon as its time is known, before that time is reached, as
@@ -260,19 +272,24 @@ impl Receiver {
         });
     }
 
-    /// Returns whether a segment that arrives at `now` can be read by
-    /// [`on_usual_segment`](Receiver::on_usual_segment): it is the next one, nothing is due before, and
-    /// neither ECN, the window, a client nor heuristics need more.
+    /// Returns the way in which a segment that arrives at `now` can be read.
     #[inline(always)] // once for each packet
-    pub fn is_usual(&self, now: Time, segment: &Segment) -> bool {
-        segment.seq == self.next
+    pub fn way(&self, now: Time, segment: &Segment) -> Way {
+        let is_usual = segment.seq == self.next
             && self.early.is_empty()
-            && !(self.attentive || segment.syn)
+            && !segment.syn
             && segment.ecn == EcnCodepoint::NotEct
-            && self.due.is_none_or(|due| due > now)
+            && self.due.is_none_or(|due| due > now);
+        if is_usual && !self.attentive {
+            Way::Usual
+        } else if is_usual && self.needs_linux_alone() {
+            Way::AsLinux
+        } else {
+            Way::Other
+        }
     }
 
-    /// Processes a [usual](Receiver::is_usual) segment like [`on_segment`](Receiver::on_segment), with less
+    /// Processes a [usual](Way::Usual) segment like [`on_segment`](Receiver::on_segment), with less
     /// work; returns the ACK that leaves at once. Without one, a delayed ACK is due.
     #[inline(always)]
     pub fn on_usual_segment(&mut self, now: Time, segment: &Segment) -> Option<Ack> {

@@ -1,7 +1,6 @@
 //! Heuristics of Linux's receiver: its rules for delayed ACKs, and the compression of ACKs for
 //! segments out of order.
 
-use fullpipe_cc::EcnCodepoint;
 use fullpipe_units::{Span, Time};
 
 use super::Receiver;
@@ -76,23 +75,15 @@ impl Receiver {
             && self.policy.coalesce == Span::ZERO
     }
 
-    /// Returns whether a segment that arrives at `now` can be read by
-    /// [`on_usual_segment_as_linux`](Receiver::on_usual_segment_as_linux): it is the next one, nothing is due before,
-    /// and Linux's rules are all that it needs.
-    #[inline(always)] // once for each packet
-    pub fn is_usual_as_linux(&self, now: Time, segment: &Segment) -> bool {
-        self.linux_alone
-            && segment.seq == self.next
-            && self.early.is_empty()
-            && !segment.syn
-            && segment.ecn == EcnCodepoint::NotEct
-            && !self.echo.has_seen()
-            && self.duplicate.is_none()
-            && self.due.is_none_or(|due| due > now)
+    /// Returns whether Linux's rules are all that the next segment needs.
+    #[inline(always)] // a part of `way`
+    pub(super) fn needs_linux_alone(&self) -> bool {
+        self.linux_alone && !self.echo.has_seen() && self.duplicate.is_none()
     }
 
-    /// Processes a [usual](Receiver::is_usual_as_linux) segment like [`on_segment`](Receiver::on_segment), with less
-    /// work; returns the ACK that leaves at once. Without one, a delayed ACK is due.
+    /// Processes a segment that is usual but for [Linux's rules](super::Way::AsLinux) like
+    /// [`on_segment`](Receiver::on_segment), with less work; returns the ACK that leaves at once. Without one,
+    /// a delayed ACK is [due](Receiver::delayed_until).
     #[inline(always)]
     pub fn on_usual_segment_as_linux(&mut self, now: Time, segment: &Segment) -> Option<Ack> {
         debug_assert!(self.blocks.is_empty());
@@ -127,6 +118,12 @@ impl Receiver {
         }
         self.begin_ack();
         Some(self.ack_with_window(now, window))
+    }
+
+    /// Returns the time at which a delayed ACK is due, for a receiver without a client and an algorithm.
+    #[inline]
+    pub fn delayed_until(&self) -> Option<Time> {
+        self.due
     }
 
     /// Compresses the ACKs of segments out of order: they wait for this share of the RTT.

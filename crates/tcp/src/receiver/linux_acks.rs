@@ -136,7 +136,7 @@ impl LinuxAcks {
 
     /// Delays an ACK and returns the time at which it is due; `None` if it leaves at once, because
     /// an earlier delay is about to end (`tcp_send_delayed_ack`).
-    #[inline]
+    #[inline(always)] // for every second packet
     pub(super) fn delay(&mut self, now: Time, rtt: &RoundTrip) -> Option<Time> {
         let mut wait = self.timeout;
         if wait > SHORTEST && rtt.smoothed() > Span::ZERO {

@@ -82,12 +82,11 @@ impl<C: Controller> Sender<C> {
     fn fill(&mut self, app: u64) -> u64 {
         let cwnd = self.cwnd();
         let has_room = self.conn.inflight + self.conn.smss <= cwnd;
-        let waiting = self
+        let settled = self
             .stack
             .as_ref()
-            .and_then(|stack| stack.waiting(self.una, cwnd, has_room));
-        debug_assert!(waiting.is_none_or(|written| written <= app));
-        waiting.unwrap_or_else(|| self.fill_up_to(app, cwnd, has_room))
+            .and_then(|stack| stack.settled(app, self.una, cwnd, has_room));
+        settled.unwrap_or_else(|| self.fill_up_to(app, cwnd, has_room))
     }
 
     #[inline(never)] // most ACKs free too little
@@ -105,7 +104,7 @@ impl<C: Controller> Sender<C> {
             return app;
         };
         let before = stack.written(app);
-        let written = stack.fill(&queue).unwrap_or(app);
+        let written = stack.fill(&queue);
         // Retransmissions leave before the application wakes.
         let has_room = self.conn.inflight + smss * (self.lost + 1) <= cwnd;
         if written > before && before <= self.next && has_room {

@@ -105,19 +105,22 @@ impl StackState {
         self.cache.take()
     }
 
-    /// Returns the end of the written data if the application certainly waits for room in the send buffer.
+    /// Returns the end of the written data if the application, which has data up to `app`, certainly waits
+    /// for room in the send buffer, or if that has no limit.
     #[inline]
-    pub(crate) fn waiting(&self, una: u64, cwnd: Bytes, has_room: bool) -> Option<u64> {
-        let buffer = self.send_buffer.as_ref()?;
-        buffer
-            .waits(una, cwnd, has_room)
-            .then(|| buffer.written(u64::MAX))
+    pub(crate) fn settled(&self, app: u64, una: u64, cwnd: Bytes, has_room: bool) -> Option<u64> {
+        match &self.send_buffer {
+            Some(buffer) if buffer.waits(una, cwnd, has_room) => Some(buffer.end()),
+            Some(_) => None,
+            None => Some(app),
+        }
     }
 
-    /// Lets the application write, and returns the end of the written data; `None` if the buffer has
-    /// no limit.
-    pub(crate) fn fill(&mut self, queue: &Queue) -> Option<u64> {
-        Some(self.send_buffer.as_mut()?.fill(queue))
+    /// Lets the application write, and returns the end of the written data.
+    pub(crate) fn fill(&mut self, queue: &Queue) -> u64 {
+        self.send_buffer
+            .as_mut()
+            .map_or(queue.app, |buffer| buffer.fill(queue))
     }
 
     /// Returns the end of the data in the send buffer. The application has data up to `app`.
@@ -133,7 +136,7 @@ impl StackState {
     pub(crate) fn accepted(&self, next: u64) -> u64 {
         self.send_buffer
             .as_ref()
-            .map_or(next, |buffer| buffer.written(u64::MAX).max(next))
+            .map_or(next, |buffer| buffer.end().max(next))
     }
 
     /// Returns whether data leave in the bursts of segmentation offload.

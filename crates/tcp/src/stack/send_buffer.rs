@@ -54,17 +54,18 @@ pub(super) struct SendBuffer {
 
 impl SendBuffer {
     pub(super) fn new(max: Bytes, windows: u64, smss: Bytes) -> SendBuffer {
+        let size = (room(smss) * (windows * INITIAL)).min(max);
         SendBuffer {
             smss,
             unsent: smss + OVERHEAD / buffer_size(smss),
             each: room(smss),
-            size: (room(smss) * (windows * INITIAL)).min(max),
+            size,
             max,
             windows,
             written: 0,
             is_full: false,
             waits_until: 0,
-            grown_to: Bytes::ZERO,
+            grown_to: grown_to(size, max, Bytes::ZERO),
         }
     }
 
@@ -81,10 +82,7 @@ impl SendBuffer {
             let segments = (queue.cwnd.get() / self.smss.get()).max(INITIAL);
             let wanted = (self.each * (self.windows * segments)).min(self.max);
             self.size = self.size.max(wanted);
-            self.grown_to = match self.size == self.max {
-                true => Bytes::MAX,
-                false => self.grown_to.max(queue.cwnd),
-            };
+            self.grown_to = grown_to(self.size, self.max, self.grown_to.max(queue.cwnd));
         }
         let in_use = self.in_use(queue);
         // A third must be free before the application writes again (Linux:
@@ -106,6 +104,12 @@ impl SendBuffer {
         self.written
     }
 
+    /// Returns the end of the written data.
+    #[inline]
+    pub(super) fn end(&self) -> u64 {
+        self.written
+    }
+
     #[inline]
     pub(super) fn written(&self, app: u64) -> u64 {
         self.written.min(app)
@@ -118,6 +122,11 @@ impl SendBuffer {
         let unsent = self.unsent * self.written.saturating_sub(queue.next);
         sent + unsent
     }
+}
+
+/// Returns the largest window that lets a buffer of `size` not grow, which has grown with a window of `cwnd`.
+fn grown_to(size: Bytes, max: Bytes, cwnd: Bytes) -> Bytes {
+    if size < max { cwnd } else { Bytes::MAX }
 }
 
 /// Returns the memory of a segment for which the buffer has room.

@@ -28,7 +28,7 @@ impl<C: Controller> Sender<C> {
             .written(opened, now, self.una, self.accepted(), self.segments);
         let mut written = self.fill(app);
         self.before_flight(now, written, observer);
-        let (first, resent) = (self.next, self.resent);
+        let first = self.next;
         let mut left = most;
         let (limit, is_deferred) = loop {
             match self.release_written(now, &mut left, written, observer, &mut emit) {
@@ -45,8 +45,7 @@ impl<C: Controller> Sender<C> {
         if self.next != first {
             self.arm(now);
         }
-        let sent = (first, resent) != (self.next, self.resent);
-        self.after_write(now, written, (sent, is_deferred), observer);
+        self.after_write(now, written, (left < most, is_deferred), observer);
         Some(limit)
     }
 
@@ -167,11 +166,10 @@ impl<C: Controller> Sender<C> {
         emit: &mut impl FnMut(Segment),
     ) {
         let is_one = segments > 1 && (self.conn.paced || self.has_tso());
+        let pushes = self.app.pushes();
         for left in (0..segments).rev() {
             let size = self.app.size(self.next, self.segments.smss);
-            let push = |sender: &Self| {
-                left == 0 && is_one || sender.next >= written && sender.app.pushes()
-            };
+            let push = |sender: &Self| left == 0 && is_one || pushes && sender.next >= written;
             self.send_new(now, size, push, observer, emit);
         }
         self.pacer.end_burst(now);

@@ -210,10 +210,7 @@ fn a_schedule_that_changes_nothing_changes_nothing() {
     );
     let (plain, mut varying) = (run(&plain, false), run(&varying, false));
     assert_eq!(hash(&plain), hash(&varying));
-    assert_eq!(
-        varying.summary.steadiness.changes,
-        "the path changes at 2s"
-    );
+    assert_eq!(varying.summary.steadiness.changes, "the path changes at 2s");
     varying.summary.steadiness = plain.summary.steadiness.clone();
     assert_eq!(plain.summary, varying.summary);
 }

@@ -11,7 +11,9 @@ use fullpipe_trace::metrics::{Form, SLOWDOWN, STATISTICS};
 use serde_json::Value as Json;
 
 /// Entries of a run's metrics that are not measured.
-const GIVEN: [&str; 13] = [
+const GIVEN: [&str; 15] = [
+    "steadiness",
+    "drift",
     "name",
     "cc",
     "version",

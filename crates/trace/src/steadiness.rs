@@ -81,8 +81,7 @@ impl Steadiness {
                 .mean
                 .is_some_and(|rtt| window_s < LEAST_RTTS * rtt)
         };
-        let over =
-            |flow: &FlowSummary| flow.completion_s.is_some() && flow.goodput_bps == 0.0;
+        let over = |flow: &FlowSummary| flow.completion_s.is_some() && flow.goodput_bps == 0.0;
         let whole = flows
             .iter()
             .filter(|flow| !over(flow)) // before the window

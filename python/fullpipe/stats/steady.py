@@ -206,9 +206,7 @@ def lines(verdicts: Mapping[str, Steadiness]) -> list[str]:
         for place, each in list(those.items())[:_MOST_POINTS]:
             found.append(f"{place}: {each.text}" if place else each.text)
         if len(those) > _MOST_POINTS:
-            found.append(
-                f"{says}: {len(those)} of {len(verdicts)} points; the first are above"
-            )
+            found.append(f"{says}: {len(those)} of {len(verdicts)} points; the first are above")
     return found
 
 

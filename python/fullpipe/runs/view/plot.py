@@ -15,6 +15,7 @@ from fullpipe.runs.view.colors import COLORS, styles, width
 from fullpipe.runs.view.figure import Picture
 from fullpipe.runs.view.path import links_of_acks
 from fullpipe.runs.view.plot_links import BINS, draw_equal_share, draw_link_rate, draw_queue
+from fullpipe.stats.steady import of_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 # Characters per line of the title.
 _TITLE = 95
+# The same of the notes below the picture.
+_NOTE = 150
 
 
 class _Size(NamedTuple):
@@ -125,9 +128,12 @@ def _explain(figure: Picture, run: RunData, few: bool) -> None:
         )
     if run.scenario.changes:
         parts.append("Dotted upright lines: changes of the path.")
+    steadiness = of_run(run.metrics)
+    if steadiness.verdict == "drifts":
+        parts.append(f"N{steadiness.text[1:]}.")  # not steady
     if not parts:
         return
-    text = " ".join(parts)
+    text = "\n".join(fill(part, _NOTE) for part in parts)
     figure.supxlabel(text, x=0.01, ha="left", fontsize="small", color=GREY)
 
 

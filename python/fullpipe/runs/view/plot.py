@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Characters per line of the title.
 _TITLE = 95
 # The same of the notes below the picture.
-_NOTE = 150
+_NOTE = 165
 
 
 class _Size(NamedTuple):

@@ -88,6 +88,8 @@ class Steadiness(NamedTuple):
         """The verdict in words; empty if the numbers are steady, or nothing is known."""
         if self.verdict == "changes":
             return f"not tested for drift: {self.changes}"
+        if self.verdict == "untested":
+            return "not tested for drift: the window is too short"
         if self.verdict != "drifts":
             return ""
         shown = self.drifting[:_MOST_TOLD]
@@ -199,7 +201,11 @@ def lines(verdicts: Mapping[str, Steadiness]) -> list[str]:
     if len(verdicts) == 1:
         return [each.text for each in verdicts.values() if each.text]
     found = []
-    for verdict, says in (("drifts", "not steady"), ("changes", "not tested for drift")):
+    for verdict, says in (
+        ("drifts", "not steady"),
+        ("changes", "not tested for drift"),
+        ("untested", "not tested for drift"),
+    ):
         those = {place: each for place, each in verdicts.items() if each.verdict == verdict}
         if not those:
             continue

@@ -93,7 +93,7 @@ def _other_algorithms(runs: Sequence[RunData]) -> list[str]:
 def _steadiness(run: RunData) -> Iterator[str]:
     """Yields the verdict on the run's numbers in words, if they are not steady or not tested."""
     verdict = run.metrics.get("steadiness")  # a run of an earlier version has none
-    if verdict is None or verdict["verdict"] not in ("drifts", "changes"):
+    if verdict is None or verdict["verdict"] == "steady":
         return
     from fullpipe.stats.steady import of_run  # needs polars
 

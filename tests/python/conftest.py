@@ -1,4 +1,4 @@
-"""Fixtures for all tests: a short scenario, and calls of the command."""
+"""Fixtures for all tests: a short scenario, calls of the command, and places for runs on the kernel."""
 
 from __future__ import annotations
 
@@ -227,3 +227,10 @@ def linked(request: pytest.FixtureRequest) -> Iterator[links.Linked]:
     links.needed()
     with links.linked(request.param) as found:
         yield found
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The test's directory, for runs on the kernel; skips where namespaces are not allowed."""
+    links.needed()
+    return tmp_path

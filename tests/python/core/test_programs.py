@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -84,22 +83,6 @@ def own(folder: Path, sends: str = SENDS, takes: str = TAKES, more: str = "") ->
 
 def fullpipe(*arguments: object) -> subprocess.CompletedProcess[str]:
     return served.command(*arguments)
-
-
-@cache
-def _not_allowed(folder: Path) -> str | None:
-    done = fullpipe("run", scenario(folder, CUBIC, duration="50ms"), "--on", "kernel")
-    return None if done.returncode == 0 else done.stderr
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A writable directory; tests that use it are skipped where namespaces are not allowed."""
-    if said := _not_allowed(tmp_path):
-        if not ("does not allow" in said or "/dev/net/tun" in said):
-            pytest.fail(said)
-        pytest.skip(said)
-    return tmp_path
 
 
 def metrics(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -39,24 +38,6 @@ def written(folder: Path, duration: str = "1s", more: str = "") -> str:
     file = folder / "scenario.toml"
     file.write_text(SCENARIO.format(duration=duration) + more)
     return str(file)
-
-
-@cache
-def _not_allowed(folder: Path) -> str | None:
-    done = subprocess.run(
-        [*RUN, written(folder, "50ms"), "--on", "kernel"], capture_output=True, text=True
-    )
-    return None if done.returncode == 0 else done.stderr
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A writable directory; tests that use it are skipped where namespaces are not allowed."""
-    if said := _not_allowed(tmp_path):
-        if not ("does not allow" in said or "/dev/net/tun" in said):
-            pytest.fail(said)
-        pytest.skip(said)
-    return tmp_path
 
 
 def test_sim_and_kernel_have_one_schema_and_one_report(folder: Path) -> None:

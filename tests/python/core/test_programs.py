@@ -1,93 +1,31 @@
-"""Programs as flows with `--on kernel`: recipes, a scenario's own command lines, their results, and their faults."""
+"""Programs as flows with `--on kernel`: a scenario's own command lines and recipes, their results, and their faults."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import polars as pl
 import pytest
 
 import fullpipe as _fullpipe
-import served
 from fullpipe import _core, runners
-from fullpipe.algorithms import programs
-from fullpipe.algorithms.programs import lines
 from fullpipe.algorithms.resolve import PROGRAM
 from links import tool
+from program_flows import CUBIC, SENDS, TAKES, fullpipe, metrics, own, program, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).parents[3]
-
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel runner needs Linux")
 
 FULLPIPE = [sys.executable, "-m", "fullpipe"]
-HEAD = """# a program next to the kernel
-duration = "{duration}"
-measure_from = "{warm_up}"
-
-[path]
-rate = "10mbit"
-rtt = "20ms"
-buffer = "1bdp"
-"""
-CUBIC = '\n[[flow]]\nname = "kernel-cubic"\ncc = "cubic"\n'
-SERVER = "python3 {server} {{port}}"
-CLIENT = "python3 {client} {{far}} {{port}}"
-SENDS = """import socket, sys
-listening = socket.create_server(("0.0.0.0", int(sys.argv[1])))
-open("left.qlog", "w").write("a log")
-while True:
-    taker, _ = listening.accept()
-    with taker:
-        taker.sendall(bytes(1_000_000))
-"""
-TAKES = """import socket, sys
-taken = 0
-with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as of:
-    while data := of.recv(1 << 16):
-        taken += len(data)
-print("taken", taken)
-"""
-
-
-def scenario(
-    folder: Path, *tables: str, duration: str = "3s", warm_up: str = "0s", name: str = "it"
-) -> Path:
-    file = folder / f"{name}.toml"
-    file.write_text(HEAD.format(duration=duration, warm_up=warm_up) + "".join(tables))
-    return file
-
-
-def program(server: str, client: str, more: str = "") -> str:
-    return f'\n[[program]]\nname = "mine"\nserver = """{server}"""\nclient = """{client}"""\n{more}'
-
-
-def own(folder: Path, sends: str = SENDS, takes: str = TAKES, more: str = "") -> str:
-    """A [[program]] of two scripts in Python."""
-    server, client = folder / "sends.py", folder / "takes.py"
-    server.write_text(sends)
-    client.write_text(takes)
-    return program(SERVER.format(server=server), CLIENT.format(client=client), more)
-
-
-def fullpipe(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return served.command(*arguments)
-
-
-def metrics(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:
-    assert done.returncode == 0, done.stderr
-    return {flow["name"]: flow for flow in json.loads(done.stdout)["flows"]}
 
 
 def test_iperf3_shares_a_link_with_the_kernels_cubic(folder: Path) -> None:
@@ -283,17 +221,6 @@ def _until(holds: object, otherwise: str) -> None:
     pytest.fail(otherwise)
 
 
-def test_a_recipe_names_its_parameters_and_their_choices(folder: Path) -> None:
-    aioquic = '\n[[program]]\nuse = "iperf3"\nparams = { speed = 3 }\n'
-    done = fullpipe("run", scenario(folder, aioquic), "--on=kernel")
-    assert done.returncode == 2
-    assert 'program.0.params.speed = "3": iperf3 has no such parameter' in done.stderr
-    assert "fix: it has cc, bytes" in done.stderr
-    done = fullpipe("run", scenario(folder, '\n[[program]]\nuse = "iperf"\n'), "--on=kernel")
-    assert done.returncode == 2
-    assert "did you mean iperf3?" in done.stderr
-
-
 def test_a_flow_can_name_a_recipe_as_its_algorithm(folder: Path) -> None:
     tool("iperf3")
     done = fullpipe(
@@ -330,116 +257,6 @@ def test_sweeps_and_conditions_treat_programs_like_flows(folder: Path) -> None:
     assert "receiver" in (out / "programs/run-0/iperf3/client.out").read_text()
 
 
-def test_every_recipe_is_listed_with_its_state() -> None:
-    done = fullpipe("list", "programs")
-    assert done.returncode == 0, done.stderr
-    listed = {line.split()[0]: line for line in done.stdout.splitlines()}
-    assert set(listed) == {recipe.name for recipe in programs.every()}
-    assert all("installed: " in line or "missing: " in line for line in listed.values())
-
-
-def test_every_recipe_has_a_command_that_installs_it() -> None:
-    assert all(recipe.installs() for recipe in programs.every())
-    for recipe in programs.every():
-        built = "{built}" in recipe.server and recipe.name not in ("aioquic", "picoquic")
-        assert built == bool(recipe.sources), (
-            "a program of own sources says which it was built from"
-        )
-        assert all((recipe.folder / name).is_file() for name in recipe.sources.split())
-        commands = " ".join(recipe.install.values())
-        assert "cargo install" not in commands or "--locked" in commands
-
-
-def test_go_of_ci_is_new_enough_for_the_recipe() -> None:
-    """A skipped test counts as failed there, and Debian 12 has Go 1.19."""
-    steps = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
-    module = "python/fullpipe/algorithms/programs/quic-go/go.mod"
-    assert f"go-version-file: {module}" in steps
-    (needed,) = re.findall(r"^go (\d+\.\d+)", (ROOT / module).read_text(), re.MULTILINE)
-    assert f"Go {needed} or newer" in " ".join(programs.named("quic-go").install)
-
-
-def test_a_program_of_other_sources_than_the_recipes_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("quinn", "quic-go"):
-        recipe = programs.named(name)
-        (tmp_path / name).mkdir()
-        says = {
-            "old": (f"fullpipe-{name} with {name} 0.11", True),
-            "other": (f"fullpipe-{name} with {name} 0.11.9, source {0:016x}", True),
-            "same": (f"fullpipe-{name} with {name} 0.11.9, source {recipe.source()}", False),
-        }
-        for case, (line, outdated) in says.items():
-            monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name / case))
-            program = programs.built() / "bin" / f"fullpipe-{name}"
-            program.parent.mkdir(parents=True)
-            program.write_text(f"#!/bin/sh\necho '{line}'\n")
-            program.chmod(0o755)
-            lines.version_of.cache_clear()
-            assert lines.is_outdated(name) == outdated
-            done = fullpipe("list", "programs")
-            (listed,) = (each for each in done.stdout.splitlines() if each.startswith(f"{name} "))
-            assert line in listed
-            assert (
-                "built from other sources" in listed and "install it again" in listed
-            ) == outdated
-    lines.version_of.cache_clear()
-
-
-def install(name: str) -> None:
-    """Installs a program into the user's cache, as its recipe says; `make apt` installs Debian's."""
-    if lines.version_of(name) and not lines.is_outdated(name):
-        return
-    for source, line in programs.named(name).installs():
-        if source == "Debian":
-            pytest.skip(f"{name} is not installed: `make apt nginx`")
-        done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            pytest.skip(f"{name} can't be installed: {done.stderr[-300:]}")
-    lines.version_of.cache_clear()
-
-
-@pytest.mark.parametrize("name", ["nginx", "ngtcp2", "quic-go", "quinn", "s2n-quic"])
-def test_a_recipe_transfers_what_is_asked(folder: Path, name: str) -> None:
-    install(name)
-    out = folder / "out"
-    more = f'\n[[program]]\nuse = "{name}"\nparams = {{ bytes = "500kB" }}\n'
-    done = fullpipe("run", scenario(folder, more, duration="60s"), "--on=kernel", "--out", out)
-    assert done.returncode == 0, done.stderr
-    flow = json.loads((out / "metrics.json").read_text())["flows"][0]
-    transferred = flow["goodput_bps"] * flow["completion_s"] / 8
-    assert 500e3 < transferred < 550e3, "with headers of HTTP or QUIC, and the handshake"
-    assert flow["rtt_s"]["min"] > 0.02
-    if source := programs.named(name).sources and programs.named(name).source():
-        version = json.loads((out / "metrics.json").read_text())["host"][f"program {name}, version"]
-        assert re.search(rf" v?\d+\.\d+\.\d+, .*source {source}$", version)
-    if programs.named(name).qlog:
-        (log,) = (out / "programs" / name).glob("*.sqlog")
-        assert log.read_bytes().startswith(b"\x1e{"), "JSON text sequences"
-
-
-def test_aioquic_leaves_a_qlog_and_its_rtt_is_that_of_the_spin_bit(folder: Path) -> None:
-    install("aioquic")
-    out = folder / "out"
-    more = '\n[[program]]\nuse = "aioquic"\nparams = { cc = "reno", bytes = "300kB" }\n'
-    done = fullpipe("run", scenario(folder, more, duration="60s"), "--on=kernel", "--out", out)
-    assert done.returncode == 0, done.stderr
-    flow = json.loads((out / "metrics.json").read_text())["flows"][0]
-    transferred = flow["goodput_bps"] * flow["completion_s"] / 8
-    assert 300e3 < transferred < 330e3, "with QUIC's own headers and the handshake"
-    assert flow["rtt_s"]["min"] > 0.02
-    assert flow["retransmits"] == 0, "no observer can tell"
-    (log,) = (out / "programs" / "aioquic").glob("*.qlog")
-    assert json.loads(log.read_text())["traces"][0]["events"]
-    limits = pl.read_parquet(out / "trace.parquet")["limited_by"]
-    assert limits.null_count() == len(limits) > 0, "no observer can tell"
-    page = folder / "page.html"
-    assert fullpipe("report", out, "--out", page).returncode == 0
-    text = page.read_text(encoding="utf-8")
-    assert "Program aioquic" in text
-
-
 def test_a_comparison_of_programs_has_a_control(folder: Path) -> None:
     tool("iperf3")
     path = ("--rate=5mbit", "--rtt=10ms", "--duration=500ms", "--repeat=3", "--on=kernel")
@@ -456,15 +273,6 @@ def test_a_comparison_of_programs_has_a_control(folder: Path) -> None:
     done = fullpipe("report", out, "--out", page)
     assert done.returncode == 0, done.stderr
     assert "Control: the same program twice" in page.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", ["program:iperf3", "program:quic-go", "program:iperf3:bbr"])
-def test_the_schema_has_the_names_of_recipes(name: str) -> None:
-    schema = (ROOT / "crates/scenario/scenario.schema.json").read_text(encoding="utf-8")
-    patterns = set(re.findall(r'"pattern": "(.*program:.*)"', schema))
-    assert patterns
-    assert all(re.search(pattern, name) for pattern in patterns)
-    assert not any(re.search(pattern, f"{name}:") for pattern in patterns)
 
 
 def test_the_judge_of_a_kept_run_takes_the_qlog_of_its_program(folder: Path) -> None:
@@ -580,16 +388,6 @@ def test_the_algorithm_of_a_program_is_the_one_that_the_kernel_used(
     assert done.returncode == 0, done.stderr
     text = next(folder.glob("page*/report.md"), page).read_text()
     assert f"mine ({cc})" in text or f"| {cc} |" in text
-
-
-def test_a_recipes_algorithm_that_was_asked_for_stays_in_its_name(folder: Path) -> None:
-    tool("iperf3")
-    path = ("--rate=10mbit", "--rtt=20ms", "--duration=2s", "--json")
-    done = fullpipe("run", "program:iperf3:reno", "program:iperf3", "--on=kernel", *path)
-    named, usual = metrics(done).values()
-    assert named["cc"] == "program:iperf3:reno"
-    default = named["cc"].partition(":reno")[0]
-    assert re.fullmatch(f"{default}:[a-z0-9_]+", usual["cc"])
 
 
 def test_runners_with_other_defaults_are_said() -> None:

@@ -122,6 +122,11 @@ def linked(who: str) -> Iterator[Linked]:
         yield Linked(user, folder, found.stdout.split()[0])
 
 
+def children(pid: int) -> list[int]:
+    """Returns the children of a process's first thread."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 def captured(file: Path) -> list[tuple[int, bytes]]:
     """Checks all blocks of a pcapng file; returns (nanoseconds since 1970, packet)."""
     blocks, found = file.read_bytes(), []

@@ -136,7 +136,7 @@ REPEAT ?= 20
 repeat: setup-dev ## run the tests that could fail by chance REPEAT=20 times
 	for round in $$(seq $(REPEAT)); do $(BIN)/pytest --quiet $(call MODULES,$(RACY)) || exit 1; done
 
-DEEP := damage faults interrupt evaluate_stack differential explore judge published_kernel relations site validate
+DEEP := damage faults interrupt evaluate_stack differential explore judge_rules published_kernel relations site validate
 
 # A skipped test is a failure here, too.
 deep: apt browser nginx setup-all oracle wasm ## run the tests whose depth is a number with that of a release

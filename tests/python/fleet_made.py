@@ -177,3 +177,7 @@ def _counters(
             }
         ).with_columns(arm=pl.lit(arm), host=pl.lit(f"{arm}-{host}"))
         store.write(directory, "counters", frame, f"host-{host}")
+
+
+def lits(own: dict[str, str]) -> dict[str, pl.Expr]:
+    return {name: pl.lit(value) for name, value in own.items()}

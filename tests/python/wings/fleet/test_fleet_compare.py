@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from fleet_made import START, write_fleet
+from fleet_compared import BBR1, WISH, check, rows, told
+from fleet_made import START, lits, write_fleet
 from fullpipe.commands import app
 from fullpipe.report import Form
 from fullpipe.report.model import Number, Table
 from fullpipe.report.write import make
-from fullpipe.results.sums import write_json
 from fullpipe.wings.fleet import store
 from fullpipe.wings.fleet.compare.analysis import analyze
 from fullpipe.wings.fleet.compare.checks import ENOUGH_DATA, checks
@@ -29,17 +29,7 @@ if TYPE_CHECKING:
 
     from conftest import Fullpipe
 
-BBR1 = {"rate": 1.3, "loss": 8.0, "queue": 2.5, "outliers": 0.0}
 BBR2 = {"rate": 1.15, "loss": 2.0, "queue": 1.2, "outliers": 0.002}
-WISH: dict[str, Any] = {
-    "min_bytes": "1MB",
-    "by": "rtt",
-    "against": None,
-    "unit": "auto",
-    "effect": "5%",
-    "ratio": None,
-}
-Rows = dict[tuple[str, str, str], dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
@@ -49,22 +39,6 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_fleet(
         tmp_path_factory.mktemp("fleet") / "fleet", arms, hosts=6, rows=1500, parts=2
     )
-
-
-def told(directory: Path, **args: str) -> dict[str, Any]:
-    """Returns the JSON output of a comparison."""
-    record = analyze(read(directory, **(WISH | args))).record()
-    found: dict[str, Any] = json.loads(json.dumps(record, allow_nan=False))
-    return found
-
-
-def rows(found: dict[str, Any]) -> Rows:
-    return {(each["metric"], each["a"], each["b"]): each for each in found["decision"]}
-
-
-def check(found: dict[str, Any], name: str) -> dict[str, Any]:
-    (it,) = (each for each in found["checks"] if each["check"] == name)
-    return dict(it)
 
 
 def test_effects_are_found_with_intervals_that_have_the_truth_in_them(fleet: Path) -> None:
@@ -207,137 +181,6 @@ def test_outliers_are_counted_and_left_out_of_the_mean(fleet: Path) -> None:
     assert share > 0
 
 
-def test_arms_with_other_users_are_told_and_standardizing_undoes_it(
-    fullpipe: Fullpipe, tmp_path: Path
-) -> None:
-    write_fleet(
-        tmp_path / "f", {"cubic": {}, "bbr1": {"rtt": 1.5}}, hosts=6, rows=2500, requests=False
-    )
-    found = told(tmp_path / "f")
-    it = rows(found)["rtt", "bbr1", "cubic"]
-    assert it["effect"]["value"] > 1.3
-    # Within a decile the RTTs still differ a little.
-    assert it["effect_standardized"]["value"] == pytest.approx(1, abs=0.1)
-    mix = check(found, "RTT mix")
-    assert mix["fine"] is False
-    assert "median RTT" in mix["text"]
-    assert "with the same mix of RTTs" in fullpipe("fleet", "compare", "f").stdout
-
-
-# Users from 5 to 300 ms away, with rates that fall with the distance, as those of a real service.
-USERS = {"rtt": 2.0, "far": 0.0, "steep": 0.5, "spread": 0.9, "uneven": 0.2}
-
-
-def users(directory: Path, seed: int, tables: str = "all", **other: float) -> dict[str, Any]:
-    """Compares b with a on users like those above; `other` are b's differences."""
-    arms = {"a": USERS, "b": USERS | other}
-    more = {"requests": tables != "connections", "counters": tables == "all"}
-    write_fleet(directory, arms, hosts=24, rows=400, seed=seed, hours=1, host_sd=0.02, **more)
-    if tables == "requests":
-        shutil.rmtree(directory / "connections")
-    analysis = analyze(read(directory, **(WISH | {"against": "a"})))
-    return analysis.record() | {"advice": analysis.advice("b")}
-
-
-def decided(found: dict[str, Any]) -> set[str]:
-    """Returns the metrics that the decision calls better or worse; a draw in twenty does so by chance."""
-    return {
-        each["metric"]
-        for each in found["decision"]
-        if each["verdict_of_decision"] in ("better", "worse")
-    }
-
-
-@pytest.mark.parametrize("seed", range(1, 6))
-@pytest.mark.parametrize("away", [1.15, 1.2, 1.4])
-def test_users_farther_away_make_no_arm_worse(tmp_path: Path, away: float, seed: int) -> None:
-    found = users(tmp_path / "f", seed, away=away)
-    raw = {each["metric"] for each in found["decision"] if each["verdict"] == "worse"}
-    assert {"rtt", "busy_rate.p90"} <= raw
-    mix = check(found, "RTT mix")
-    assert mix["fine"] is False
-    assert "the verdict is another for" in mix["text"]
-    assert found["advice"].startswith("not yet: the check RTT mix warns")
-    assert "not judged, since the users differ: RetransSegs" in found["advice"]
-    assert decided(found) == set()
-
-
-@pytest.mark.parametrize("seed", range(1, 6))
-def test_an_arm_that_lost_its_far_users_is_not_better(tmp_path: Path, seed: int) -> None:
-    found = users(tmp_path / "f", seed, far_missing=0.4)
-    assert any(each["verdict"] == "better" for each in found["decision"])
-    assert "better" not in found["advice"]
-    assert decided(found) == set()
-
-
-@pytest.mark.parametrize("other", [{"away": 1.2}, {"far_missing": 0.4}], ids=str)
-def test_a_log_with_rtts_alone_is_standardized(tmp_path: Path, other: dict[str, float]) -> None:
-    found = users(tmp_path / "f", 1, "requests", **other)
-    assert any(each["verdict"] in ("better", "worse") for each in found["decision"])
-    assert all(each["effect_standardized"] for each in found["decision"])
-    mix = check(found, "RTT mix")
-    assert mix["fine"] is False
-    assert "requests would need a different smoothed RTT" in mix["text"]
-    assert found["advice"].startswith("not yet: ")
-    assert decided(found) == set()
-
-
-@pytest.mark.parametrize(
-    ("missing", "seed"),
-    [*((0.0, seed) for seed in range(12)), *((0.05, seed) for seed in range(4))],
-)
-def test_the_same_users_raise_no_alarm(tmp_path: Path, missing: float, seed: int) -> None:
-    """Also if users of all distances are missing. By chance, one of several hundred draws raises one."""
-    found = users(tmp_path / "f", seed, "connections", missing=missing, far_missing=missing)
-    assert check(found, "RTT mix")["fine"] is True
-    assert decided(found) == set()
-
-
-def test_a_difference_at_some_distances_is_told(fullpipe: Fullpipe, tmp_path: Path) -> None:
-    """A gain of the few users beyond 100 ms, which the whole does not show."""
-    own = {**USERS, "spread": 0.9, "uneven": 0.0}
-    arms = {"a": own, "b": own | {"far_rate": 1.15}}
-    more = {"requests": False, "counters": False}
-    write_fleet(tmp_path / "f", arms, hosts=24, rows=2500, host_sd=0.002, **more)
-    done = fullpipe("fleet", "compare", "f", "--against", "a", "--json")
-    found = json.loads(done.stdout)
-    assert rows(found)["busy_rate.p50", "b", "a"]["verdict"] != "better"
-    rates = [each for each in found["by_minimum_rtt"] if each["metric"] == "busy_rate.p50"]
-    assert len(rates) == 11
-    better = [each["minimum_rtt"] for each in rates if each["verdict"] == "better"]
-    assert len(better) >= 1
-    assert all(float(each.partition("–")[2].split()[0].replace(",", "")) > 100 for each in better)
-    said = " ".join(fullpipe("fleet", "compare", "f", "--against", "a").stdout.split())
-    assert f"Minimum RTT {better[-1]}: b vs. a, p50 rate while busy +" in said
-
-
-@pytest.mark.parametrize("away", [1.0, 1.2])
-def test_a_real_difference_is_found_also_among_other_users(tmp_path: Path, away: float) -> None:
-    found = users(tmp_path / "f", 1, loss=1.3, away=away)
-    by = rows(found)
-    for metric in ("loss", "loss.mean"):
-        it = by[metric, "b", "a"]
-        assert it["verdict_of_decision"] == "worse"
-        assert it["effect_standardized"]["low"] < 1.3 < it["effect_standardized"]["high"]
-    assert "b is worse: " in found["advice"]
-    assert "loss over all bytes +3" in found["advice"]
-    assert found["advice"].startswith("not yet" if away > 1 else "keep a: ")
-
-
-def test_a_queue_of_the_arm_itself_is_no_difference_of_its_users(tmp_path: Path) -> None:
-    """A smoothed RTT contains it, so requests that are standardized by it decide nothing."""
-    found = users(tmp_path / "f", 1, queue=5.0)
-    assert check(found, "RTT mix")["fine"] is True
-    by = rows(found)
-    assert by["throughput.p50", "b", "a"]["effect_standardized"] is None
-    assert "throughput.p50" not in decided(found)
-    assert {"rtt", "rtt.p90"} <= decided(found)
-    found = users(tmp_path / "g", 1, queue=5.0, away=1.2)
-    it = rows(found)["throughput.p50", "b", "a"]
-    assert it["effect_standardized"]["value"] > 1.1
-    assert decided(found) == {"rtt", "rtt.p90"}
-
-
 def test_numbers_in_texts_are_plain(tmp_path: Path) -> None:
     """No powers of ten, no range with equal ends, no plural of one, no two signs."""
     write_fleet(
@@ -360,113 +203,6 @@ def test_numbers_in_texts_are_plain(tmp_path: Path) -> None:
     ):
         it = next(each for each in checks(analysis.estimates, chosen) if each.name == ENOUGH_DATA)
         assert re.search(words + "$", it.text), it.text
-
-
-def test_a_sample_ratio_mismatch_is_told(tmp_path: Path) -> None:
-    write_fleet(
-        tmp_path / "f", {"cubic": {}, "bbr1": {"rows": 0.8}}, hosts=6, rows=1000, counters=False
-    )
-    found = check(told(tmp_path / "f"), "sample ratio")
-    assert found["fine"] is False
-    assert "cubic 55.6% (50.0%), bbr1 44.4% (50.0%)" in found["text"]
-    assert check(told(tmp_path / "f", ratio="cubic=5,bbr1=4"), "sample ratio")["fine"] is True
-
-
-def test_one_host_that_makes_the_result_is_named(tmp_path: Path) -> None:
-    arms = {"cubic": {}, "bbr1": {"odd": 0.05}}
-    write_fleet(
-        tmp_path / "f", arms, hosts=6, rows=600, host_sd=0.01, counters=False, requests=False
-    )
-    found = told(tmp_path / "f", unit="net")
-    it = rows(found)["busy_rate.p25", "bbr1", "cubic"]
-    assert it["verdict"] == "worse"
-    assert it["without_host"] == "bbr1-0"
-    assert "without bbr1-0" in check(found, "one host")["text"]
-    # Resampling by hosts recognizes the difference as chance.
-    assert rows(told(tmp_path / "f"))["busy_rate.p25", "bbr1", "cubic"]["verdict"] == "undecided"
-
-
-def test_a_broken_host_that_widens_intervals_is_named(tmp_path: Path) -> None:
-    arms = {"cubic": {}, "bbr1": {"odd": 0.05}}
-    same: dict[str, Any] = {
-        "hosts": 12,
-        "rows": 300,
-        "host_sd": 0.05,
-        "counters": False,
-        "requests": False,
-    }
-    write_fleet(tmp_path / "f", arms, **same)
-    found = told(tmp_path / "f")
-    assert rows(found)["busy_rate.p25", "bbr1", "cubic"]["verdict"] == "undecided"
-    said = check(found, "one host")["text"]
-    assert re.search(
-        r"bbr1-0 differs from the other hosts of bbr1: without it the interval of .* \d[\d.]* times as narrow",
-        said,
-    ), said
-    write_fleet(tmp_path / "g", {"cubic": {}, "bbr1": {}}, **same)
-    assert "differs from the other hosts" not in check(told(tmp_path / "g"), "one host")["text"]
-
-
-def test_a_stratum_that_few_hosts_have_does_not_count_as_lossless(tmp_path: Path) -> None:
-    """Resamples may lack the stratum. A value that all connections share has no spread in any resample."""
-    for arm, lost in (("cubic", 10_000), ("bbr1", 20_000)):
-        for host in range(4):
-            near = pl.Series(np.linspace(0.01, 0.05, 200))
-            frame = pl.DataFrame(
-                {
-                    "bytes_sent": [1_000_000] * 200,
-                    "bytes_retrans": [lost] * 200,
-                    "minrtt_s": near * 20 if host == 0 else near,
-                }
-            ).with_columns(**lits({"arm": arm, "host": f"{arm}-{host}"}))
-            store.write(tmp_path / "f", "connections", frame, f"{host}")
-    it = rows(told(tmp_path / "f", min_bytes="0"))["loss", "bbr1", "cubic"]
-    assert it["effect_standardized"] == pytest.approx(
-        {"kind": "ratio", "value": 2, "low": 2, "high": 2}
-    )
-
-
-def test_a_host_with_nearly_all_of_an_arm_gives_no_interval_and_no_crash(
-    fullpipe: Fullpipe, tmp_path: Path
-) -> None:
-    rng = np.random.default_rng(1)
-    for arm in ("cubic", "bbr1"):
-        for host, number in enumerate((3000, 1)):
-            frame = pl.DataFrame(
-                {"bytes_acked": [2_000_000] * number, "busy_s": rng.lognormal(0, 1, number)}
-            )
-            own = lits({"arm": arm, "host": f"{arm}-{host}"})
-            store.write(tmp_path / "f", "connections", frame.with_columns(**own), f"{host}")
-    done = fullpipe("fleet", "compare", "f")
-    assert done.returncode == 0, done.stderr
-    assert "000,000" not in done.stdout.split("clusters")[0].split("verdict")[1]
-    assert rows(told(tmp_path / "f"))["busy_rate.p50", "bbr1", "cubic"]["verdict"] == "undecided"
-
-
-def test_too_few_data_are_called_that(tmp_path: Path) -> None:
-    write_fleet(
-        tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.02}}, hosts=3, rows=30, counters=False
-    )
-    found = told(tmp_path / "f")
-    it = rows(found)["throughput.p50", "bbr1", "cubic"]
-    assert it["verdict"] == "undecided"
-    assert it["data_needed"] > 2
-    assert check(found, "enough data")["fine"] is False
-    assert check(found, "clusters")["fine"] is False
-
-
-def test_one_host_an_arm_is_no_experiment(tmp_path: Path) -> None:
-    write_fleet(
-        tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.5}}, hosts=1, rows=3000, counters=True
-    )
-    found = told(tmp_path / "f")
-    assert found["clusters"] == {"unit": "net", "why": "an arm has only one host"}
-    assert check(found, "clusters")["fine"] is False
-    by = rows(found)
-    assert by["busy_rate.p50", "bbr1", "cubic"]["verdict"] == "better"
-    # A metric that only hosts have has no interval with this unit.
-    assert by["retrans", "bbr1", "cubic"]["verdict"] == "unknown"
-    assert by["retrans", "bbr1", "cubic"]["effect"]["low"] is None
 
 
 def test_paths_that_every_arm_has_tried_are_compared_pairwise(tmp_path: Path) -> None:
@@ -665,10 +401,6 @@ def test_old_kernels_counters_alone_and_requests_alone_are_enough(tmp_path: Path
     )
 
 
-def lits(own: dict[str, str]) -> dict[str, pl.Expr]:
-    return {name: pl.lit(value) for name, value in own.items()}
-
-
 @pytest.mark.parametrize(
     ("args", "said"),
     [
@@ -740,156 +472,3 @@ def test_report_of_a_fleet_is_that_of_compare(fullpipe: Fullpipe, tmp_path: Path
         refused = CliRunner().invoke(app, ["report", *(f"{tmp_path / each}" for each in args)])
         assert (refused.exit_code, refused.stdout) == (2, "")
         assert said in refused.stderr
-
-
-ARMS = ("--arm", "cubic=cubic/{host}.ss", "--arm", "bbr=bbr/{host}.ss")
-INGEST = ("fleet", "ingest", *ARMS, "-o", "f")
-SIMULATE = ("fleet", "simulate", "--cc", "cubic,bbr3", "--paths", "5", "--out", "f")
-
-
-@pytest.fixture
-def hosts(tmp_path: Path) -> None:
-    """Writes samples of two arms of two hosts."""
-    for arm in ("cubic", "bbr"):
-        (tmp_path / arm).mkdir()
-        for host in ("x", "y"):
-            sockets = "".join(
-                f"ESTAB 0 0 10.0.0.1:443 192.0.2.{at}:{at + 1}\n\t cubic rtt:20/1 mss:1000 cwnd:10 "
-                f"bytes_sent:9{at}00000 bytes_acked:8{at}00000 busy:{at + 50}ms\n"
-                for at in range(10, 40)
-            )
-            (tmp_path / arm / f"{host}.ss").write_text(f"@1576576800\n{sockets}")
-
-
-@pytest.mark.parametrize("make", [INGEST, SIMULATE])
-@pytest.mark.parametrize("damage", ["removed", "renamed", "changed", "moved"])
-@pytest.mark.usefixtures("hosts")
-def test_a_missing_or_changed_file_of_a_table_is_an_error(
-    fullpipe: Fullpipe, tmp_path: Path, make: tuple[str, ...], damage: str
-) -> None:
-    """The command that made the directory makes the file again."""
-    directory, compare = tmp_path / "f", ("fleet", "compare", "f", "--min-bytes", "0", "--json")
-    assert fullpipe(*make).returncode == 0
-    whole = fullpipe(*compare)
-    assert check(json.loads(whole.stdout), "files")["fine"] is True
-    for table in sorted(each.name for each in directory.iterdir() if list(each.glob("arm=*"))):
-        file = min((directory / table).rglob("[!.]*.parquet"))
-        match damage:
-            case "removed":
-                file.unlink()
-            case "renamed":
-                file.rename(file.with_name("other.parquet"))
-            case "changed":
-                content = bytearray(file.read_bytes())
-                content[len(content) // 2] ^= 1
-                file.write_bytes(content)
-            case "moved":
-                shutil.move(directory / table, tmp_path / "elsewhere" / table)
-        refused = fullpipe(*compare)
-        assert (refused.returncode, refused.stdout) == (2, ""), table
-        assert refused.stderr.startswith(f"error: {file.relative_to(tmp_path)}: ")
-        assert "fix: run the command that made it again" in refused.stderr
-        assert fullpipe(*make).returncode == 0
-        assert fullpipe(*compare).stdout == whole.stdout
-
-
-@pytest.mark.usefixtures("hosts")
-def test_what_is_not_there_yet_keeps_the_decision_open(fullpipe: Fullpipe, tmp_path: Path) -> None:
-    # A larger population, as if a process had been killed after the first shard.
-    assert fullpipe(*SIMULATE[:-2], "--out", "g").returncode == 0
-    about = json.loads((tmp_path / "g" / "simulate.json").read_text())
-    del about["checksum"]
-    write_json(tmp_path / "g" / "simulate.json", {**about, "paths": 60})
-    found = json.loads(fullpipe("fleet", "compare", "g", "--min-bytes", "0", "--json").stdout)
-    files = check(found, "files")
-    assert files["fine"] is False
-    assert files["text"].startswith("5 of 60 paths are there: run fullpipe fleet simulate")
-
-    # The first arm was read, and the second was interrupted.
-    out = tmp_path / "h"
-    ingest = (*INGEST[:-2], "-o", "h")
-    assert fullpipe(*ingest).returncode == 0
-    about = json.loads((out / "ingest.json").read_text())
-    del about["checksum"]
-    about["complete"] = about["sources"][3]["complete"] = False
-    write_json(out / "ingest.json", about)
-    found = json.loads(fullpipe("fleet", "compare", "h", "--min-bytes", "0", "--json").stdout)
-    files = check(found, "files")
-    assert files["fine"] is False
-    assert "not all rows of bbr/y, ss are there" in files["text"]
-    decision = " ".join(fullpipe("fleet", "compare", "h", "--min-bytes", "0").stdout.split())
-    assert "files warn" in decision.partition("Decision: not yet: the checks ")[2]
-
-
-@pytest.mark.usefixtures("hosts")
-def test_a_directory_without_a_list_of_files_is_read_and_that_is_said(
-    fullpipe: Fullpipe, tmp_path: Path
-) -> None:
-    """Files that the list lacks are of a killed process, and not counted."""
-    assert fullpipe(*INGEST).returncode == 0
-    file = next((tmp_path / "f" / "connections" / "arm=bbr").rglob("*.parquet"))
-    twice = file.with_name(f"0{file.name}")
-    shutil.copy(file, twice)
-    compare = ("fleet", "compare", "f", "--min-bytes", "0", "--json")
-    found = json.loads(fullpipe(*compare).stdout)
-    assert found["rows"]["connections"] == {"cubic": 60, "bbr": 60}
-    for change in ({"format": 1}, {}):  # another version's format, and this one's without lists
-        about = json.loads((tmp_path / "f" / "ingest.json").read_text())
-        del about["checksum"]
-        for source in about["sources"]:
-            source.pop("written", None)
-            source.pop("complete", None)
-        write_json(tmp_path / "f" / "ingest.json", {**about, "format": 2, **change})
-        found = json.loads(fullpipe(*compare).stdout)
-        assert found["rows"]["connections"] == {"cubic": 60, "bbr": 90}
-        files = check(found, "files")
-        assert files["fine"] is None
-        assert "no list of the tables' files is there" in files["text"]
-
-
-def _simulated(fullpipe: Fullpipe, directory: str, *args: str) -> dict[str, Any]:
-    arms = ("--cc", "cubic,bbr3", "--paths", "60", *args)
-    made = fullpipe("fleet", "simulate", *arms, "--out", directory)
-    assert made.returncode == 0, made.stderr
-    found: dict[str, Any] = json.loads(fullpipe("fleet", "compare", directory, "--json").stdout)
-    return found
-
-
-def test_few_paths_decide_nothing(fullpipe: Fullpipe) -> None:
-    found = _simulated(fullpipe, "few")
-    undecided = sum(row["verdict"] == "undecided" for row in found["decision"])
-    assert undecided > len(found["decision"]) / 2
-    done = fullpipe("fleet", "compare", "few").stdout
-    last = " ".join(done.partition("\nDecision: ")[2].split())
-    assert last.startswith(
-        f"not yet: {undecided} of {len(found['decision'])} metrics are undecided"
-    )
-    assert "use bbr3" not in last
-
-
-def test_an_interval_and_its_verdict_agree(fullpipe: Fullpipe) -> None:
-    for row in _simulated(fullpipe, "agree")["decision"]:
-        effect = row["effect"]
-        if effect["low"] is None or row["p_corrected"] is None or effect["low"] == effect["high"]:
-            continue
-        nothing = 1.0 if effect["kind"] == "ratio" else 0.0
-        excludes = not effect["low"] <= nothing <= effect["high"]
-        assert excludes == (row["p_corrected"] <= 0.05), row["metric"]
-
-
-def test_the_ends_of_an_interval_have_the_notation_of_its_effect(fullpipe: Fullpipe) -> None:
-    _simulated(fullpipe, "ends")
-    table = fullpipe("fleet", "compare", "ends").stdout.partition("fine clusters")[0]
-    intervals = re.findall(r"(\S+(?: [%×])?) \((\S+(?: ×)?) to (\S+(?: ×)?)\)", table)
-    assert len(intervals) > 10
-    for effect, low, high in intervals:
-        assert {"÷" in low, "÷" in high} == {"÷" in effect}, (effect, low, high)
-        assert "×" not in low + high, (effect, low, high)
-
-
-def test_a_failed_check_leaves_the_decision_open(fullpipe: Fullpipe, tmp_path: Path) -> None:
-    write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": {**BBR1, "rows": 0.8}})
-    done = fullpipe("fleet", "compare", "f").stdout
-    last = " ".join(done.partition("\nDecision: ")[2].split())
-    assert last.startswith("not yet: the checks clusters, sample ratio warn and "), last
-    assert "So far bbr1 is better: p25 throughput (nginx) +2" in last

@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 
 import served
+from fleet_ingested import zstd
 from fullpipe.wings.traces.foreign.formats import COMPRESSIONS, FORMATS, HEAD, recognized
 from test_capture_connections import DATE, _transfer
 from test_capture_headers import _enhanced, _pcap, _pcapng
-from test_fleet_ingest import zstd
 from test_trace_import_formats import _HEAD, _METRICS, _NAMES, _qlog, _row, _sequence
 from test_trace_import_formats import _transfer as _events
 

@@ -389,7 +389,7 @@ impl Values<'_> {
 
 /// Suggests "did you mean …" for an unknown name, or lists the known names.
 fn unknown_fix(name: &str, known: &[&str]) -> String {
-    match fullpipe_units::nearest(name, known) {
+    match fullpipe_units::related(name, known) {
         Some(near) => format!("did you mean {near:?}? it has {}", known.join(", ")),
         None if known.is_empty() => "it has no parameters".to_owned(),
         None => format!("it has {}", known.join(", ")),

@@ -43,7 +43,7 @@ fn greatest() -> u64 {
 pub use bytes::Bytes;
 pub use draw::{Draw, Measure};
 pub use ecn::EcnCodepoint;
-pub use nearest::{nearest, synonym};
+pub use nearest::{nearest, related, synonym};
 pub use param_value::ParamValue;
 pub use parse::{UnitError, percent};
 pub use rate::Rate;

@@ -1,5 +1,7 @@
 //! The known name that is nearest to a mistyped one, for error messages.
 
+use std::cmp::Reverse;
+
 /// Words of other programs and papers, with the names that scenarios have for them.
 const SYNONYMS: &[(&str, &[&str])] = &[
     ("algorithm", &["cc"]),
@@ -46,6 +48,30 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     (near(&best) <= 1 + name.chars().count() / 3).then_some(best)
 }
 
+/// Returns the name in `known` that [`nearest`] finds, or else the one that has the most words in
+/// common with `name`, like `beta_ecn` for `beta`; of several the one with the fewest edits.
+pub fn related<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    nearest(name, known).or_else(|| {
+        let common = |candidate: &str| {
+            let same = |word: &&str| words(candidate).any(|other| is_begin(word, other));
+            words(name).filter(same).count()
+        };
+        let rank = |candidate: &&str| (Reverse(common(candidate)), edits(name, candidate));
+        let best = known.iter().copied().min_by_key(rank)?;
+        (common(best) > 0).then_some(best)
+    })
+}
+
+/// Returns the words of a name.
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    name.split(['_', '-', '.'])
+}
+
+/// Returns whether one of two words begins with the other, of three letters at least.
+fn is_begin(a: &str, b: &str) -> bool {
+    a.len().min(b.len()) > 2 && (a.starts_with(b) || b.starts_with(a))
+}
+
 /// Returns the Levenshtein distance.
 fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
@@ -64,7 +90,7 @@ fn edits(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{nearest, synonym};
+    use super::{nearest, related, synonym};
 
     #[test]
     fn finds_what_was_meant() {
@@ -74,6 +100,20 @@ mod tests {
         assert_eq!(nearest("bbr", &known), Some("bbr1"));
         assert_eq!(nearest("vegas", &known), None);
         assert_eq!(nearest("x", &[]), None);
+    }
+
+    #[test]
+    fn finds_a_name_with_words_in_common() {
+        let newreno = ["profile", "slow_start", "abc_limit", "beta_ecn"];
+        assert_eq!(related("beta", &newreno), Some("beta_ecn"));
+        assert_eq!(related("prof", &newreno), Some("profile"));
+        assert_eq!(related("slwo_start", &newreno), Some("slow_start"));
+        assert_eq!(related("g", &newreno), None);
+        let bbr = ["high_gain", "startup_pacing_gain", "startup_cwnd_gain"];
+        assert_eq!(related("gain", &bbr), Some("high_gain"));
+        assert_eq!(related("startup_gain", &bbr), Some("startup_cwnd_gain"));
+        assert_eq!(related("beta", &bbr), None);
+        assert_eq!(related("x", &[]), None);
     }
 
     #[test]

@@ -322,6 +322,22 @@ fn what_is_wrong_is_said_with_its_place() {
     );
 }
 
+#[test]
+fn keys_that_each_arm_sets_are_refused() {
+    let error = |key: &str, value: &str| {
+        let set = [(key.to_owned(), value.to_owned())];
+        Population::read(SMALL, "small.toml", &set)
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        error("flow.0.params.beta", "0.6"),
+        "small.toml: flow.0.params.beta = \"0.6\": the arms have the algorithm of the download, and its parameters\n  \
+         fix: write it behind an arm's name: --cc NAME:beta=0.6"
+    );
+    assert!(error("flow.0.cc", "bbr3").ends_with("fix: name it as an arm: --cc bbr3"));
+}
+
 proptest! {
     #[test]
     fn what_is_drawn_is_within_its_bounds(seed: u64) {

@@ -23,10 +23,10 @@ from fullpipe.commands.options import (
     load_plugins,
     load_recipes,
     new_place,
+    parameter,
     queue_of,
     repeat_option,
     seed_option,
-    setting,
     stack_option,
 )
 from fullpipe.commands.shared import PATH, shares
@@ -141,7 +141,7 @@ def command(
         fullpipe evaluate bbr3 --suite bbr-draft --set profile=linux
         fullpipe evaluate program:quinn:bbr --suite stack --on uml --seeds 3
     """
-    params = dict(setting(text) for text in set_ or [])
+    params = dict(map(parameter, set_ or []))
     with user_errors():
         load_plugins(plugin)
         load_recipes(recipe)

@@ -255,6 +255,9 @@ def local(place: str) -> Path:
     return objects.local(place)
 
 
+_OF_FLOW = re.compile(r"flow\.\d+\.params\.(\w+)")
+
+
 def setting(text: str) -> tuple[str, str]:
     """Parses KEY=VALUE."""
     key, equals, value = text.partition("=")
@@ -264,6 +267,14 @@ def setting(text: str) -> tuple[str, str]:
     if key.endswith(".cc"):
         value = ",".join(resolve.name_of(each) for each in value.split(","))
     return key, value
+
+
+def parameter(text: str) -> tuple[str, str]:
+    """Parses NAME=VALUE of a parameter of the algorithm that the command is about."""
+    name, value = setting(text)
+    if found := _OF_FLOW.fullmatch(name):
+        raise wrong(text, "not the name of a parameter", f"write {found[1]}={value}", "--set")
+    return name, value
 
 
 def load_plugins(given: Sequence[str] | None) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import shlex
 import sys
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ from fullpipe.base.memory import available
 from fullpipe.errors import refusal
 from fullpipe.results.about import SWEEP_FORMAT
 from fullpipe.runners import of_kind
+from fullpipe.scenario.origin import ALGORITHMS, of_algorithms
 from fullpipe.study.shipped import Source
 
 if TYPE_CHECKING:
@@ -129,9 +131,22 @@ class SweepSpec(Planned):
         """
         # All fields except text and file.
         options = {each.name: getattr(self, each.name) for each in fields(self)[2:]}
-        return _core.SweepPlan.make(
-            self.text, self.file, **{**options, "controllers": self.classes}
-        )
+        try:
+            return _core.SweepPlan.make(
+                self.text, self.file, **{**options, "controllers": self.classes}
+            )
+        except _core.ScenarioError as error:
+            raise self._of_some(error) from None
+
+    def _of_some(self, error: _core.ScenarioError) -> _core.ScenarioError:
+        """Returns an error, whose fix names an algorithm that takes the refused parameter if the flow has several."""
+        values = [*self.axes, *((key, text.split(",")) for key, text in self.given)]
+        for key, value in (*self.fixed, *self.given):
+            flow, of_params, name = key.partition(".params.")
+            if of_params and key == error.key:
+                names = [each for axis, those in values if axis == f"{flow}.cc" for each in those]
+                return for_one(error, names, name, value)
+        return error
 
     @cached_property
     def classes(self) -> Given:
@@ -178,6 +193,20 @@ class SweepSpec(Planned):
         """Yields the complete scenario of each point as TOML, with the first seed and the contents of files."""
         for first in range(0, self.plan.points, _CHUNK):
             yield from self.plan.scenarios(first, first + _CHUNK)
+
+
+def for_one(
+    error: _core.ScenarioError, names: Sequence[str], name: str, value: str
+) -> _core.ScenarioError:
+    """Returns the error of a parameter that not all of several algorithms take, with the spelling for one that does."""
+    for each in names if len(names) > 1 else ():
+        one = f"{each}:{name}={value}"
+        with suppress(_core.ScenarioError):
+            SweepSpec(of_algorithms([one]), ALGORITHMS).plan  # noqa: B018  (refused or not)
+            fix = f"write {one} for this algorithm alone; {error.fix}"
+            place = str(error).partition(f": {error.problem}")[0]
+            return refusal(error.problem, fix, file=error.file, key=error.key, place=place)
+    return error
 
 
 def refuse_unsuited(spec: SweepSpec, threads: int) -> None:

@@ -106,6 +106,10 @@ def test_the_name_with_its_parameters_survives_saving(tmp_path: Path) -> None:
     [
         ("bbr3:profile=nope", 'profile can\'t be "nope"'),
         ("bbr3:speed=1", 'bbr3 has no parameter "speed"'),
+        (
+            "newreno:beta=0.7",
+            'newreno has no parameter "beta"\n  fix: did you mean "beta_ecn"? it has',
+        ),
         ("cubic:beta=", "no parameter with a value"),
         ("cubic:beta=0.5:beta=0.6", "beta is given twice"),
     ],
@@ -122,6 +126,76 @@ def test_two_values_of_a_parameter_are_refused_and_equal_ones_are_not() -> None:
     with pytest.raises(fullpipe.ScenarioError, match="given here and in params"):
         fullpipe.run("cubic:beta=0.5", **PATH, set=table)
     fullpipe.run("cubic:beta=0.6", **PATH, set=table)
+
+
+_PATH = ("--rate", "10mbit", "--rtt", "20ms", "--duration", "2s")
+_SCORE = ("--budget", "2s", "--no-holdout", "--cache", "cells")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("compare", "bbr1", "cubic", *_PATH, "--set", "flow.0.params.profile=linux"),
+            'bbr1 has no parameter "profile"\n  fix: write cubic:profile=linux for this algorithm alone',
+        ),
+        (
+            ("compare", "cubic", "bbr3", *_PATH, "--set", "flow.0.params.profile=draft"),
+            'profile can\'t be "draft"\n  fix: write bbr3:profile=draft for this algorithm alone; give one of',
+        ),
+        (
+            ("compare", "cubic", "bbr3", *_PATH, "--set", "flow.1.params.profile=draft"),
+            "no such flow\n  fix: write bbr3:profile=draft for this algorithm alone; or flow.0.params.profile",
+        ),
+        (
+            ("sweep", "cubic", *_PATH, "--cc", "cubic,dctcp", "--set", "flow.0.params.beta=0.6"),
+            'dctcp has no parameter "beta"\n  fix: write cubic:beta=0.6 for this algorithm alone; it has ',
+        ),
+        (
+            ("sweep", "two.toml", "--cc", "cubic,dctcp", "--set", "flow.0.params.beta=0.6"),
+            'dctcp has no parameter "beta"\n  fix: write cubic:beta=0.6 for this algorithm alone; it has ',
+        ),
+        (
+            ("check", "two.toml", "--set", "flow.1.params.beta=0.6"),
+            'dctcp has no parameter "beta"\n  fix: it has ',
+        ),
+        (
+            ("score", "bbr3:profile=linux", "dctcp", "--set", "undo=false", *_SCORE),
+            'dctcp has no parameter "undo"\n  fix: write bbr3:profile=linux:undo=false for this algorithm alone',
+        ),
+        (
+            ("score", "--candidates", "sets.jsonl", "--set", "beta=0.6", *_SCORE),
+            "--set beta=0.6: it reaches no candidate of sets.jsonl\n  fix: write the parameter into each line",
+        ),
+        (
+            ("fleet", "simulate", "--paths", "5", "--set", "flow.0.params.beta=0.6", "--out", "f"),
+            "the arms have the algorithm of the download, and its parameters\n  fix: write it behind an arm's name: "
+            "--cc NAME:beta=0.6",
+        ),
+        *(
+            (
+                (*door, "--set", "flow.0.params.beta=0.6"),
+                "name of a parameter\n  fix: write beta=0.6",
+            )
+            for door in (
+                ("evaluate", "cubic"),
+                ("attack", "search", "cubic", "--goal", "delay"),
+                ("score", "cubic"),
+            )
+        ),
+    ],
+)
+def test_a_parameter_that_does_not_reach_every_contender_is_refused(
+    words: tuple[str, ...], said: str, fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "two.toml").write_text(
+        'duration = "1s"\nexpect = ["flow.*.goodput > 1kbit"]\n[path]\nrate = "10mbit"\nrtt = "20ms"\n'
+        'buffer = "1bdp"\n[[flow]]\ncc = "cubic"\n[[flow]]\ncc = "dctcp"\n'
+    )
+    (tmp_path / "sets.jsonl").write_text('{"candidate": "bbr3"}\n')
+    done = fullpipe(*words)
+    assert done.returncode == 2, done.stdout
+    assert said in done.stderr
 
 
 DOORS = {

@@ -139,6 +139,7 @@ impl Population {
     fn check(&self) -> Result<(), Error> {
         for class in &self.classes {
             let usual = class.settings(|key| Rng::stream(0, &class.name, key));
+            self.refuse_of_arm(&usual)?;
             for (key, draw) in &class.draws {
                 for end in draw.from.ends() {
                     let mut settings = usual.clone();
@@ -153,6 +154,20 @@ impl Population {
                     )?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses values of keys that each arm sets for the download.
+    fn refuse_of_arm(&self, settings: &[(&str, String)]) -> Result<(), Error> {
+        for (key, value) in settings {
+            let fix = match key.strip_prefix("flow.0.params.") {
+                Some(param) => format!("write it behind an arm's name: --cc NAME:{param}={value}"),
+                None if *key == "flow.0.cc" => format!("name it as an arm: --cc {value}"),
+                None => continue,
+            };
+            let problem = "the arms have the algorithm of the download, and its parameters";
+            return Err(self.source.error(key, &format!("{value:?}"), problem, fix));
         }
         Ok(())
     }

@@ -134,7 +134,11 @@ def plan(
     )
     for key, value in settings:
         if _OF_FLOW.match(key) and not key.startswith(EACH):
-            fix = f"write {EACH}{key.split('.', 2)[2]}, which is the flow of each algorithm, alone and together"
+            _, number, part = key.split(".", 2)
+            fix = f"write {EACH}{part}, which is the flow of each algorithm, alone and together"
+            if part.startswith("params.") and int(number) < len(algorithms):
+                one = f"{algorithms[int(number)]}:{part.removeprefix('params.')}={value}"
+                fix = f"write {one} for this algorithm alone; or {fix.removeprefix('write ')}"
             raise refusal("no such flow", fix, key=key, value=value)
     shorter = warm_up(alone, settings)
     fixed = [*settings, *([shorter] if shorter else [])]

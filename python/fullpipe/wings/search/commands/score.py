@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
+from fullpipe._core import ScenarioError
 from fullpipe.base.toml import value_of
 from fullpipe.commands.declare import Argument, Option, wrong
-from fullpipe.commands.options import ENGINE, THREADS, Place, seconds, setting, stack_option
+from fullpipe.commands.options import ENGINE, THREADS, Place, parameter, seconds, stack_option
 from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.study.engine import Engine
@@ -118,14 +119,21 @@ def command(
         fullpipe score mine.py:Mine cubic --json
         fullpipe score --candidates sets.jsonl --suite mine.toml
     """
+    from fullpipe.study.spec import for_one
     from fullpipe.wings.search.score.candidate import candidate as candidate_of
     from fullpipe.wings.search.score.candidate import listed
     from fullpipe.wings.search.score.command import Asked, score
 
-    params = {key: value_of(value) for key, value in map(setting, set_ or [])}
+    texts = dict(map(parameter, set_ or []))
+    params = {key: value_of(text) for key, text in texts.items()}
     if not 0 < alpha < 1:
         raise wrong(str(alpha), "not a probability", "write one, like 0.05", "--alpha")
     limit = seconds(budget, "--budget") if budget else None
+    if set_ and candidates:
+        fail(
+            f"--set {set_[0]}: it reaches no candidate of {candidates}\n"
+            "  fix: write the parameter into each line of the file that it is for"
+        )
     with user_errors():
         those = [candidate_of(each, params) for each in candidate or []]
         if candidates:
@@ -146,6 +154,12 @@ def command(
             folder=cache,
             as_json=as_json,
         )
-        well = score(those, asked)
+        try:
+            well = score(those, asked)
+        except ScenarioError as error:
+            name = error.key.removeprefix("flow.0.params.")
+            words = zip(candidate or [], those, strict=False)
+            names = [word for word, each in words if not each.is_code]
+            raise for_one(error, names, name, texts.get(name, "")) from None
     if not well:
         raise SystemExit(1)

@@ -16,9 +16,9 @@ from fullpipe.commands.options import (
     algorithms_of,
     load_plugins,
     new_place,
+    parameter,
     seconds,
     seed_option,
-    setting,
     stack_option,
 )
 from fullpipe.commands.shared import PATH, shares
@@ -123,7 +123,7 @@ def command(
         fullpipe attack copa --goal starvation --budget 5min
         fullpipe attack mine.py:Mine --goal recovery --without random-loss
     """
-    params = dict(setting(text) for text in set_ or [])
+    params = dict(map(parameter, set_ or []))
     budget_s = seconds(budget, "--budget")
     with user_errors():
         load_plugins(plugin)

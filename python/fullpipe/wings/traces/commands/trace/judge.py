@@ -13,8 +13,8 @@ from fullpipe.commands.options import (
     end_judged,
     load_plugins,
     new_directory,
+    parameter,
     path_options,
-    setting,
     stack_option,
     stack_setting,
 )
@@ -101,7 +101,7 @@ def command(
         from fullpipe.algorithms.resolve import bare, params_of
         from fullpipe.wings.traces.behavior.command import judge_trace
 
-        params = {**params_of(as_), **dict(setting(text) for text in set_ or [])}
+        params = {**params_of(as_), **dict(map(parameter, set_ or []))}
 
         judged = judge_trace(
             trace,

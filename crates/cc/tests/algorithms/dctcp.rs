@@ -3,7 +3,7 @@
 use fullpipe_cc::{EcnCodepoint, ParamValue, PathChange};
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
-use super::driver::Driver;
+use super::driver::{Driver, word};
 use super::path::Path;
 
 const RTT: Span = Span::from_millis(1);
@@ -127,6 +127,69 @@ fn a_loss_halves_whatever_alpha_is_and_can_be_undone() {
     assert_eq!(driver.cwnd(), before / 2.0);
     driver.recovery(fullpipe_cc::Recovery::Spurious);
     assert_eq!(driver.cwnd(), before);
+}
+
+/// Returns a flow with Linux's rules.
+fn linux(alpha: f64) -> Driver {
+    let params = [
+        ("profile", word("linux")),
+        ("alpha_init", ParamValue::Number(alpha)),
+    ];
+    Driver::new("dctcp", &params)
+}
+
+#[test]
+fn linux_reduces_in_whole_segments_so_small_windows_stay() {
+    // dctcp_ssthresh: cwnd - ((cwnd * alpha) >> 11). The first window makes alpha 240 of 256.
+    let mut driver = linux(0.25);
+    let mut marked = || {
+        driver.mark();
+        driver.recover();
+        driver.cwnd()
+    };
+    let windows: Vec<f64> = (0..4).map(|_| marked()).collect();
+    assert_eq!(windows, [9.0, 8.0, 8.0, 8.0]);
+    driver.round(RTT);
+    // dctcp_react_to_loss: cwnd >> 1.
+    assert_eq!(driver.cwnd(), 9.0);
+    driver.lose();
+    assert_eq!(driver.cwnd(), 4.0);
+}
+
+#[test]
+fn linux_counts_alpha_in_parts_of_1024() {
+    let mut driver = linux(1.0);
+    while driver.cwnd() < 100.0 {
+        driver.round(RTT);
+    }
+    driver.conn.cwnd_limited = false;
+    // The values of alpha over some ACKs.
+    let mut alphas = |marked: f64, acks: u32| {
+        driver.marked = marked;
+        let smss = driver.conn.smss;
+        let mut seen: Vec<f64> = (0..acks)
+            .map(|_| {
+                driver.ack(driver.conn.delivered, smss, RTT);
+                driver.field("alpha") * 1024.0
+            })
+            .collect();
+        seen.dedup();
+        seen
+    };
+    // dctcp_update_alpha: alpha - (alpha >> 4), and zero below 16.
+    for pair in alphas(0.0, 20_000).windows(2) {
+        let expected = match pair[0] {
+            small if small < 16.0 => 0.0,
+            alpha => alpha - (alpha / 16.0).floor(),
+        };
+        assert_eq!(pair[1], expected);
+    }
+    assert_eq!(alphas(0.0, 1), [0.0]);
+    // A window with a fifth marked adds 12, and takes 12 away.
+    assert_eq!(alphas(0.2, 40_000).last(), Some(&12.0));
+    // A sixteenth of an alpha from 192 on is 12, too.
+    assert!(*alphas(1.0, 3_000).last().unwrap() > 600.0);
+    assert_eq!((alphas(0.2, 40_000).last().unwrap() / 16.0).floor(), 12.0);
 }
 
 /// Runs one flow through a queue that marks above `k` packets. Returns, over a few seconds of

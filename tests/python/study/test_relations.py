@@ -49,14 +49,14 @@ def text(scenario: Scenario) -> str:
 
 
 def measured(scenario: Scenario, trace: str = "off") -> dict[str, object]:
-    """Returns a run's metrics by name: `flow.a.rtt_s.mean`."""
+    """Returns a run's metrics by name: `flow.a.rtt_s.mean`; without the drift, whose parts divide times to a packet."""
     metrics: dict[str, Any] = {**fullpipe.run(text(scenario), trace=trace).metrics}
     parts = {
         f"{kind}.{each['name']}": each
         for kind in ("flow", "workload", "link")
         for each in metrics.get(f"{kind}s", [])
     }
-    flat = dict(_flat(parts, ""))
+    flat = {key: value for key, value in _flat(parts, "") if ".drift." not in key}
     flat["jain"] = metrics["jain"]
     return flat
 

@@ -11,6 +11,7 @@ from fullpipe.algorithms.resolve import described_in
 from fullpipe.base.arguments import checked
 from fullpipe.errors import interruptible
 from fullpipe.runs.data import RunData
+from fullpipe.runs.lengths import is_drifting, lengths
 
 if TYPE_CHECKING:
     import os
@@ -39,6 +40,7 @@ def run(
     duration: Setting | None = None,
     set: Mapping[str, Setting] | None = None,  # noqa: A002  (the same word as --set)
     seed: int | None = None,
+    until: str | None = None,
     trace: str = "off",
     on: str = "sim",
     controllers: Controllers | None = None,
@@ -71,6 +73,8 @@ def run(
         set: Values that override keys of the scenario: `{"path.jitter": "5ms", "flow.0.params.beta": 0.8}`.
             `fullpipe explain scenario` lists the keys.
         seed: The seed of everything random; None for the scenario's.
+        until: `"steady"` prolongs the run until no number drifts, at most four times: it is twice as long as the last
+            one, and measured in its second half. None for the scenario's length.
         trace: `"off"`, `"ack"` (a row at every ACK), or the interval between two rows, like
             `"10ms"`; `"10ms packets 2s..4s"` also records each packet of this time.
         on: The runner: `"sim"`, or another of :func:`fullpipe.runners.names`. A real-time runner
@@ -89,6 +93,7 @@ def run(
         ScenarioError: When the scenario has an error, needs more memory than is free, or asks for
             something that the runner does not support; the text has place, problem and fix.
         RunnerError: When there is no such runner, or it is not installed on this machine.
+        RuleError: When `until` is another word.
         TypeError: When a scenario can't have such a value.
         OSError: When the file can't be read.
         KeyboardInterrupt: On Ctrl-C.
@@ -98,6 +103,7 @@ def run(
     from fullpipe.base.notebook import is_notebook
     from fullpipe.base.progress import Bar
     from fullpipe.runners import refuse, runner
+    from fullpipe.stats.steady import of_run  # needs polars
 
     loaded = unjudged(
         scenario,
@@ -116,12 +122,17 @@ def run(
         **overrides,
     )
     chosen = runner(on)
-    refuse(chosen, loaded, trace)
-    with (
-        Bar() if progress is None and is_notebook() else nullcontext(progress) as shown,
-        interruptible() if loaded.controllers or _core.plugins() else nullcontext(),
-    ):
-        return Run(loaded, chosen.execute(loaded, trace, shown))
+    for length in lengths(loaded.to_toml(), until):
+        longer = unjudged(loaded, set=dict(length.settings)) if length.number else loaded
+        refuse(chosen, longer, trace)
+        with (
+            Bar() if progress is None and is_notebook() else nullcontext(progress) as shown,
+            interruptible() if loaded.controllers or _core.plugins() else nullcontext(),
+        ):
+            made = Run(longer, chosen.execute(longer, trace, shown))
+        if until is None or not is_drifting([of_run(made.metrics)]):
+            break
+    return made
 
 
 @checked

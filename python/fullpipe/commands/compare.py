@@ -1,7 +1,7 @@
 """`fullpipe compare`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
@@ -15,6 +15,7 @@ from fullpipe.commands.options import (
     RECIPE,
     SHOW,
     THREADS,
+    UNTIL_STEADY,
     Place,
     algorithms_of,
     allow_programs,
@@ -31,8 +32,13 @@ from fullpipe.commands.options import (
 from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen, has
+from fullpipe.runs.lengths import Length
 from fullpipe.stats.compare import ADVISED, LEAST_PAIRS
+from fullpipe.stats.sequential import RuleError
 from fullpipe.study.engine import Engine
+
+if TYPE_CHECKING:
+    from fullpipe.study.comparison.plan import Comparison
 
 
 @shares()
@@ -90,6 +96,7 @@ def command(
         ),
     ] = None,
     on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON, complete=("runners",))] = "sim",
+    until: Annotated[str | None, UNTIL_STEADY] = None,
     engine: Annotated[Place, ENGINE] = Place.LOCAL,
     threads: Annotated[int | None, THREADS] = None,
     show: Annotated[
@@ -136,23 +143,33 @@ def command(
                     **dict(settings),
                 }
                 _refuse([key for key, value in options.items() if value is not None])
+                if until is not None:
+                    _refuse(["--until"])
                 compare_stored(names, asked, as_json=as_json)
                 return
             runners = chosen(on)
             loopback = all(has(runner.name, "loopback") for runner in runners)
-            planned = plan(
-                algorithms_of(names), settings, repeat, seed, size=size, loopback=loopback
-            )
-            compare(
+            those = algorithms_of(names)
+
+            def planned(length: Length | None) -> "Comparison":
+                keys = length.over(settings) if length else settings
+                return plan(those, keys, repeat, seed, size=size, loopback=loopback)
+
+            holds = compare(
                 planned,
                 out=out,
                 runners=runners,
                 engine=Engine(engine.value, threads),
                 as_json=as_json,
                 asked=asked,
+                until=until,
             )
     except TooFewError as error:
         fail(error)
+    except RuleError as error:
+        fail(f"--until: {error}")
+    if not holds:
+        raise SystemExit(1)
 
 
 def _refuse(given: list[str]) -> None:

@@ -40,6 +40,11 @@ PROGRAMS = Option(
     help="Let the scenario run the command lines of its [[program]] tables, with your rights. Recipes from "
     "`fullpipe list programs` need no permission.",
 )
+UNTIL_STEADY = Option(
+    metavar="steady",
+    help="With steady, prolong the run until no number drifts: each is twice as long as the last and measured in its "
+    "second half, at most four times. Exit code 1 if numbers still drift.",
+)
 RECIPE = Option(
     "--recipe",
     metavar="FILE",

@@ -2,8 +2,9 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,7 @@ from fullpipe.commands.options import (
     PROGRAMS,
     RECIPE,
     SETTING,
+    UNTIL_STEADY,
     allow_programs,
     load_plugins,
     load_recipes,
@@ -35,10 +37,13 @@ from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, printing, stoppable, user_errors
 from fullpipe.run import Run, parse
 from fullpipe.runners import Runner, chosen, refuse
+from fullpipe.runs.lengths import is_drifting, lengths
 from fullpipe.scenario import origin
+from fullpipe.stats.sequential import RuleError
 
 if TYPE_CHECKING:
     from fullpipe.results.qlog import Form
+    from fullpipe.stats.steady import Steadiness
 
 
 @shares(
@@ -97,6 +102,7 @@ def command(
     plugin: Annotated[list[str] | None, PLUGIN] = None,
     recipe: Annotated[list[Path] | None, RECIPE] = None,
     programs: Annotated[bool, PROGRAMS] = False,
+    until: Annotated[str | None, UNTIL_STEADY] = None,
     as_json: Annotated[
         bool,
         Option("--json", help="Print the metrics as JSON in SI units, and nothing else."),
@@ -125,18 +131,37 @@ def command(
         simulated = all(runner.name == "sim" for runner in runners)
         named = scenario or ([cc] if cc else [])
         place = local(named[0]) if len(named) == 1 else Path()
+        load: Callable[[dict[str, str]], Scenario]
         if point is not None or (place / "sweep.json").exists():
-            loaded = _of_sweep(place, point, seed, settings, simulated)
+            load = partial(_of_sweep, place, point, seed, settings, simulated)
         else:
             text, file = scenario_of(named)
             shorter = origin.warm_up(text, [*settings.items()])
             fitted = dict([*settings.items(), *([shorter] if shorter else [])])
-            loaded = parse(text, file, seed=seed, set=fitted)
-        _run(loaded, runners, trace=trace, out=out, qlog=qlog, as_json=as_json)
+            load = partial(_of_text, text, file, seed, fitted)
+        try:
+            holds = _run(
+                load, runners, trace=trace, out=out, qlog=qlog, until=until, as_json=as_json
+            )
+        except RuleError as error:
+            fail(f"--until: {error}")
+    if not holds:
+        raise SystemExit(1)
+
+
+def _of_text(
+    text: str, file: str, seed: int | None, settings: dict[str, str], also: dict[str, str]
+) -> Scenario:
+    return parse(text, file, seed=seed, set={**settings, **also})
 
 
 def _of_sweep(
-    directory: Path, point: int | None, seed: int | None, settings: dict[str, str], simulated: bool
+    directory: Path,
+    point: int | None,
+    seed: int | None,
+    settings: dict[str, str],
+    simulated: bool,
+    also: dict[str, str],
 ) -> Scenario:
     """Loads the scenario of a point; a real sender goes without the sweep's `send_jitter`."""
     from fullpipe.study.sweeps.dataset import Sweep
@@ -152,21 +177,24 @@ def _of_sweep(
             if simulated or "send_jitter" not in sweep.about["added_jitter"]
             else {"send_jitter": "0s"}
         )
-        return sweep.load(point, seed=seed, set={**added, **settings})
+        return sweep.load(point, seed=seed, set={**added, **settings, **also})
     except IndexError as error:
         fail(error)
 
 
 def _run(
-    scenario: Scenario,
+    load: Callable[[dict[str, str]], Scenario],
     runners: Sequence[Runner],
     *,
     trace: str | None,
     out: str | None,
     qlog: Path | None,
+    until: str | None,
     as_json: bool,
-) -> None:
-    """Runs the scenario on one runner after the other. Every runner may refuse it before the first begins.
+) -> bool:
+    """Runs a scenario on one runner after the other; returns False if it is still not steady, as it should be.
+
+    Every runner may refuse it before the first begins.
 
     Raises:
         ScenarioError: When a runner refuses the scenario.
@@ -181,10 +209,12 @@ def _run(
             suited_interval,
         )
 
-    level = trace or (suited_interval(scenario) if out or qlog else "off")
-    form = _form(qlog, level, runners) if qlog else None
-    for runner in runners:
-        refuse(runner, scenario, level)
+    tried = lengths(load({}).to_toml(), until)
+
+    def level_of(scenario: Scenario) -> str:
+        return trace or (suited_interval(scenario) if out or qlog else "off")
+
+    form = _form(qlog, level_of(load({})), runners) if qlog else None
     done: list[Run] = []
     walls_s: list[float] = []
     bar = Bar()
@@ -193,13 +223,21 @@ def _run(
         objects.fresh(out) if out else nullcontext() as aside,
         fresh_file(qlog, called=f"--qlog {qlog}") if qlog else nullcontext() as log,
     ):
-        for runner in runners:
-            start = time.perf_counter()
-            what = "simulating" if runner.name == "sim" else f"running on {runner.name}"
-            bar = Intervals(what) if runner.real_time and not as_json else Bar(what)
-            with bar:
-                done.append(Run(scenario, runner.execute(scenario, level, bar)))
-            walls_s.append(time.perf_counter() - start)
+        for length in tried:
+            scenario = load(dict(length.settings))
+            level = level_of(scenario)
+            for runner in runners:
+                refuse(runner, scenario, level)
+            done, walls_s = [], []
+            for runner in runners:
+                start = time.perf_counter()
+                what = "simulating" if runner.name == "sim" else f"running on {runner.name}"
+                bar = Intervals(what) if runner.real_time and not as_json else Bar(what)
+                with bar:
+                    done.append(Run(scenario, runner.execute(scenario, level, bar)))
+                walls_s.append(time.perf_counter() - start)
+            if until is None or not is_drifting(_verdicts(done)):
+                break
         if aside:
             if len(done) == 1:
                 save_run(done[0], aside)
@@ -216,6 +254,15 @@ def _run(
             )
         else:
             _show(done, walls_s, out, qlog)
+            if until:
+                terminal.console().print(length.said(_verdicts(done)))
+    return not (until and is_drifting(_verdicts(done)))
+
+
+def _verdicts(runs: Sequence[Run]) -> "list[Steadiness]":
+    from fullpipe.stats.steady import of_run
+
+    return [of_run(each.metrics) for each in runs]
 
 
 def _form(qlog: Path, level: str, runners: Sequence[Runner]) -> "Form":

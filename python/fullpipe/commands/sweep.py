@@ -1,7 +1,7 @@
 """`fullpipe sweep`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fullpipe.commands.declare import Option
 from fullpipe.commands.options import (
@@ -29,8 +29,12 @@ from fullpipe.commands.options import (
 from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
+from fullpipe.runs.lengths import RULE as STEADY
 from fullpipe.scenario import origin
 from fullpipe.study.engine import Engine
+
+if TYPE_CHECKING:
+    from fullpipe.study.sweeps.until import Until
 
 
 @shares()
@@ -74,7 +78,7 @@ def command(
             metavar="RULE",
             help="Add runs, --repeat at a time, until RULE holds for every flow at every point. "
             '"ci(goodput) < 2%" asks for 95 % intervals within 2 % of the mean. '
-            "Exit code 1 if --max-repeat comes first.",
+            "Exit code 1 if --max-repeat comes first. Or steady: prolong the runs until no number drifts, as in run.",
         ),
     ] = None,
     max_repeat: Annotated[
@@ -182,7 +186,13 @@ def command(
             seed=seed,
         )
         try:
-            rule = asked(until, spec, max_repeat) if until is not None else None
+            rule: Until | str | None = None
+            if until == STEADY:
+                if max_repeat is not None:
+                    fail(f"--max-repeat: --until {STEADY} adds no runs\n  fix: leave it out")
+                rule = until
+            elif until is not None:
+                rule = asked(until, spec, max_repeat)
             holds = sweep(
                 spec,
                 out=out,

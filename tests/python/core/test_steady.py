@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 import steadiness_rates
-from fullpipe import Comparison
+from fullpipe import Comparison, compare, sweep
 from fullpipe import run as simulate
 from fullpipe.results.rows import rows_of
+from fullpipe.runs import lengths
 from fullpipe.stats.steady import judged
 
 if TYPE_CHECKING:
@@ -130,6 +131,46 @@ def test_a_sweep_names_the_points(tmp_path: Path, fullpipe: Fullpipe) -> None:
     text = " ".join(shown.stdout.split())
     assert "buffer 4bdp: not steady" in text
     assert "buffer 0.5bdp: not steady" not in text
+
+
+def test_until_steady_prolongs_by_each_command(tmp_path: Path, fullpipe: Fullpipe) -> None:
+    given = ("cubic", "bbr3", *PATH, "--duration", "30s", "--until", "steady")
+    run = fullpipe("run", *given)
+    assert run.returncode == 0
+    assert "prolonged once, measured from 30 s to 60 s: steady" in run.stdout
+    seeds = ("--repeat", "5", "--out", str(tmp_path / "kept"))
+    compared = fullpipe("compare", *given, *seeds)
+    assert "prolonged once, measured from 30 s to 60 s: steady" in compared.stdout
+    assert sorted(each.name for each in (tmp_path / "kept").iterdir()) == ["30s", "60s"]
+    again = fullpipe("compare", *given, *seeds)
+    assert "nothing to run" in again.stdout
+    swept = fullpipe("sweep", *given, "--repeat", "5", "--out", str(tmp_path / "swept"))
+    assert "prolonged once, measured from 30 s to 60 s: steady" in swept.stdout
+    alone = fullpipe("run", "cubic", *PATH, "--duration", "30s", "--until", "steady")
+    assert "not prolonged, measured from 10 s to 30 s: steady" in alone.stdout
+
+
+def test_until_steady_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = {"rate": "20mbit", "rtt": "40ms", "buffer": "4bdp", "stack": "rfc", "duration": "30s"}
+    run = simulate(["cubic", "bbr3"], **path, until="steady")  # type: ignore[arg-type]
+    assert (run.metrics["measure_from_s"], run.metrics["duration_s"]) == (30, 60)
+    made = compare("cubic", "bbr3", **path, until="steady", repeat=5, out=tmp_path / "kept")  # type: ignore[arg-type]
+    assert made.directory == tmp_path / "kept/60s"
+    swept = sweep(["cubic", "bbr3"], **path, until="steady", repeat=5, out=tmp_path / "swept")  # type: ignore[arg-type]
+    assert swept.called == str(tmp_path / "swept/60s")
+    monkeypatch.setattr(lengths, "MOST", 0)
+    run = simulate(["cubic", "bbr3"], **path, until="steady")  # type: ignore[arg-type]
+    assert run.metrics["steadiness"]["verdict"] == "drifts"
+
+
+def test_another_rule_is_refused(fullpipe: Fullpipe) -> None:
+    for name in ("run", "compare"):
+        refused = fullpipe(name, "cubic", "bbr3", "--until", "ci(goodput) < 2%")
+        assert refused.returncode == 2
+        assert 'fix: write "steady"' in refused.stderr
+    refused = fullpipe("sweep", "cubic", "--until", "steady", "--max-repeat", "20")
+    assert refused.returncode == 2
+    assert "adds no runs" in refused.stderr
 
 
 def test_seeds_that_swing_each_in_its_own_way_are_steady() -> None:

@@ -11,8 +11,10 @@ from fullpipe.report.kept import Kept
 from fullpipe.results import objects
 from fullpipe.runners import SIMULATOR, chosen, has
 from fullpipe.runs.given import name_of
+from fullpipe.runs.lengths import is_drifting, lengths
 from fullpipe.scenario.path_options import keyed
 from fullpipe.study.comparison.plan import PARTS, open_directory, plan
+from fullpipe.study.comparison.plan import Comparison as Plan
 from fullpipe.study.engine import Engine
 from fullpipe.study.execute import one_cluster, refuse_engine
 from fullpipe.study.sweeps.dataset import Sweep
@@ -26,8 +28,11 @@ if TYPE_CHECKING:
 
     from fullpipe.algorithms.classes import Controllers
     from fullpipe.base.toml import Setting
+    from fullpipe.runners import Runner
     from fullpipe.runs.given import Algorithm
+    from fullpipe.runs.lengths import Length
     from fullpipe.runs.view.figure import Picture
+    from fullpipe.stats.steady import Steadiness
 
 
 @checked
@@ -45,6 +50,7 @@ def compare(
     set: Mapping[str, Setting] | None = None,  # noqa: A002  (the same word as --set)
     repeat: int = 10,
     seed: int | None = None,
+    until: str | None = None,
     on: str | Sequence[str] = SIMULATOR,
     controllers: Controllers | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -77,6 +83,8 @@ def compare(
         repeat: Runs of each algorithm and of all together, each with another seed. With fewer than 3 no
             difference is tested; fewer than 10 can mislead.
         seed: The seed of the first run; None for 1.
+        until: `"steady"` prolongs the runs until no number drifts, as in :func:`fullpipe.run`; `out` then has a
+            directory for each length.
         on: The runners: `"sim"`, or others of :func:`fullpipe.runners.names`, as `"sim,kernel"` or a list.
         controllers: Algorithms of your own by name, as for :func:`fullpipe.run`.
         out: The directory, or the URL of an object store, `"s3://bucket/prefix"`; None for one in `results/`, named
@@ -91,6 +99,7 @@ def compare(
         TooFewError: When there are fewer than two different algorithms.
         ScenarioError: When a setting is refused.
         RunnerError: When a runner is not installed, or its runs can't execute there.
+        RuleError: When `until` is another word.
         FileExistsError: When `out` has other contents.
         OSError: When `out` can't be written.
         ClusterError: When the Ray cluster can't execute the runs; finished runs are kept.
@@ -114,7 +123,26 @@ def compare(
     loopback = all(has(runner.name, "loopback") for runner in runners)
     settings = {**keyed(options), **(set or {})}
     pairs = [(key, as_set(value)) for key, value in settings.items()]
-    planned = plan(names, pairs, repeat, seed, size=bytes, loopback=loopback, controllers=classes)
+
+    def planned(length: Length | None) -> Plan:
+        keys = length.over(pairs) if length else pairs
+        return plan(names, keys, repeat, seed, size=bytes, loopback=loopback, controllers=classes)
+
+    for length in lengths(next(planned(None).specs[1][1].scenarios()), until):
+        place = length.inside(str(out)) if out is not None and until else out
+        made = _executed(planned(length), place, runners, where)
+        if until is None or not is_drifting(verdicts(made.directory)):
+            break
+    return made
+
+
+def _executed(
+    planned: Plan,
+    out: str | os.PathLike[str] | None,
+    runners: Sequence[Runner],
+    where: Engine,
+) -> Comparison:
+    """Executes the missing runs of a plan."""
     place = out if out is not None else planned.usual_directory
     command = "fullpipe.compare()"
     with (
@@ -134,6 +162,16 @@ def compare(
                 push=push,
             ).run(spec)
     return Comparison(directory)
+
+
+def verdicts(directory: str | os.PathLike[str]) -> list[Steadiness]:
+    """Returns the verdict on each point of a comparison: whether its numbers are steady."""
+    from pathlib import Path
+
+    from fullpipe.report.panels import steady
+    from fullpipe.results.load import load
+
+    return list(steady.verdicts(load(Path(directory))).values())
 
 
 class Comparison(Kept):

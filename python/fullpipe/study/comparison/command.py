@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from fullpipe.base import terminal
 from fullpipe.base.progress import Counter
 from fullpipe.errors import printing, stoppable
+from fullpipe.report.panels import steady
 from fullpipe.results import objects
+from fullpipe.runs.lengths import is_drifting, lengths
 from fullpipe.study import kept_in
 from fullpipe.study.comparison import control
 from fullpipe.study.comparison.plan import open_directory
@@ -17,23 +19,35 @@ from fullpipe.study.spec import command_line
 from fullpipe.study.sweeps.execute import Execution
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from fullpipe.results.model import Results
     from fullpipe.runners import Runner
+    from fullpipe.runs.lengths import Length
     from fullpipe.study.comparison.plan import Comparison
     from fullpipe.study.engine import Engine
 
 
 def compare(
-    comparison: Comparison,
+    planned: Callable[[Length | None], Comparison],
     *,
     out: str | None,
     runners: Sequence[Runner],
     engine: Engine,
     as_json: bool,
     asked: Sequence[str] = (),
-) -> None:
-    """Executes the missing runs, and prints all results.
+    until: str | None = None,
+) -> bool:
+    """Executes the missing runs, and prints all results; returns False if numbers still drift, with `until`.
+
+    Args:
+        planned: Makes the plan for a length; None for the usual one.
+        out: The directory or URL; None for one in `results/`. With `until` it has a directory for each length.
+        runners: The runners.
+        engine: Where the runs execute.
+        as_json: Whether to print JSON.
+        asked: The metrics to show; none for the usual ones.
+        until: "steady" to prolong the runs until no number drifts.
 
     Raises:
         MetricError: When a metric of `asked` is unknown, or no run has a value of it.
@@ -41,14 +55,48 @@ def compare(
         RunnerError: When the runs can't execute there.
         ObjectsError: When the object store can't be read or written.
         OSError: When the directory can't be written.
+        RuleError: When `until` is another rule.
     """
-    from fullpipe.results.load import load
     from fullpipe.runs.view.path import path_line
-    from fullpipe.study.comparison.picture import draw
     from fullpipe.study.comparison.show import facts, records, show
 
     start = time.perf_counter()
     refuse_engine(engine, runners)
+    own = next(planned(None).specs[1][1].scenarios())
+    runs = packets = 0
+    for length in lengths(own, until):
+        comparison = planned(length)
+        place = length.inside(out) if out and until else out
+        kept, done, moved = _execute(comparison, place, runners, engine)
+        runs, packets = runs + done, packets + moved
+        verdicts = list(steady.verdicts(kept).values())
+        if not is_drifting(verdicts):
+            break
+    wall_s = time.perf_counter() - start
+    holds = until is None or not is_drifting(verdicts)
+    directory = kept.directory
+    with printing():
+        if as_json:
+            print(records(kept, asked, control.records(directory)))
+            return holds
+        console = terminal.console()
+        show(kept, path_line(next(comparison.specs[0][1].scenarios())), console, asked)
+        for line in control.told(directory):
+            console.print(line, markup=False)
+        if until:
+            console.print(length.said(verdicts), markup=False)
+        for line in facts(kept, comparison.specs[0][1], runs, packets, wall_s):
+            console.print(line, markup=False, soft_wrap=True)
+    return holds
+
+
+def _execute(
+    comparison: Comparison, out: str | None, runners: Sequence[Runner], engine: Engine
+) -> tuple[Results, int, int]:
+    """Executes the missing runs; returns all results, and the numbers of runs and packets."""
+    from fullpipe.results.load import load
+    from fullpipe.study.comparison.picture import draw
+
     place = out or comparison.usual_directory
     called = f"--out {out}" if out else str(place)
     counter = Counter()
@@ -75,14 +123,4 @@ def compare(
             runs, packets = runs + done, packets + moved
         kept = load(directory)
         draw(kept, directory / "picture.png")
-    wall_s = time.perf_counter() - start
-    with printing():
-        if as_json:
-            print(records(kept, asked, control.records(directory)))
-            return
-        console = terminal.console()
-        show(kept, path_line(next(comparison.specs[0][1].scenarios())), console, asked)
-        for line in control.told(directory):
-            console.print(line, markup=False)
-        for line in facts(kept, comparison.specs[0][1], runs, packets, wall_s):
-            console.print(line, markup=False, soft_wrap=True)
+    return kept, runs, packets

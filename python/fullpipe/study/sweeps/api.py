@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from fullpipe.base.toml import as_set
 from fullpipe.results import objects
 from fullpipe.runners import SIMULATOR, chosen
 from fullpipe.runs.given import given, name_of
+from fullpipe.runs.lengths import RULE as STEADY
+from fullpipe.runs.lengths import is_drifting, lengths
 from fullpipe.scenario.path_options import keyed
 from fullpipe.study.engine import Engine
 from fullpipe.study.spec import SweepSpec
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
 
     from fullpipe.algorithms.classes import Controllers
     from fullpipe.base.toml import Setting
+    from fullpipe.runners import Runner
     from fullpipe.runs.given import Algorithm, ScenarioLike
+    from fullpipe.study.sweeps.until import Until
 
     Values = Setting | Sequence[Setting]
     Axes = Mapping[str, Sequence[Setting] | str] | Callable[[], Iterable[Mapping[str, Setting]]]
@@ -84,7 +89,8 @@ def sweep(
             result.
         until: A rule like `"ci(goodput) < 2%"`: repetitions are added until it holds for every flow at every point;
             `repeat` is the number to add at a time. :meth:`Sweep.misses` lists the flows that miss the rule if
-            `max_repeat` came first.
+            `max_repeat` came first. Or `"steady"`: the runs are prolonged until no number drifts, as in
+            :func:`fullpipe.run`; `out` then has a directory for each length.
         max_repeat: The largest number of repetitions; None for 1000.
         zip: Keys that vary together instead of in every combination.
         sample: The number of points to draw at random, instead of every combination.
@@ -115,7 +121,7 @@ def sweep(
         ObjectsError: When the object store can't be read or written.
         KeyboardInterrupt: On Ctrl-C; finished runs are kept, and the same call resumes.
     """
-    from fullpipe.base.progress import Counter
+    from fullpipe.study.sweeps.show import steadiness
     from fullpipe.study.sweeps.until import asked
 
     if max_repeat is not None and until is None:
@@ -159,16 +165,43 @@ def sweep(
         points=points,
         controllers=got.controllers,
     )
+    where = Engine(engine, threads)
+    if until == STEADY:
+        if max_repeat is not None:
+            raise ValueError(f"max_repeat: until={STEADY!r} adds no runs")
+        for length in lengths(next(spec.scenarios()), until):
+            keys = dict(length.settings)
+            own = [pair for pair in spec.fixed if pair[0] not in keys]
+            longer = replace(spec, given=length.over(spec.given), fixed=own)
+            inside = length.inside(str(out)) if out is not None else usual_directory(longer)
+            made = _executed(longer, inside, trace, where, None, runners)
+            if not is_drifting(list(steadiness(made).values())):
+                break
+        return made
     rule = asked(until, spec, max_repeat) if until is not None else None
     place = out if out is not None else usual_directory(rule.first(spec) if rule else spec)
+    return _executed(spec, place, trace, where, rule, runners)
+
+
+def _executed(
+    spec: SweepSpec,
+    place: str | os.PathLike[str],
+    trace: str | None,
+    engine: Engine,
+    until: Until | None,
+    runners: Sequence[Runner],
+) -> Sweep:
+    """Executes the missing runs of a sweep."""
+    from fullpipe.base.progress import Counter
+
     with Counter(silent=True) as counter, objects.writable(place) as (directory, push):
         Execution(
             directory,
             counter,
             "fullpipe.sweep()",
             trace=trace,
-            engine=Engine(engine, threads),
-            until=rule,
+            engine=engine,
+            until=until,
             runners=runners,
             push=push,
         ).run(spec)

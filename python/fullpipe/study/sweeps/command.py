@@ -11,6 +11,7 @@ from fullpipe.base import terminal
 from fullpipe.base.progress import Counter
 from fullpipe.errors import stoppable
 from fullpipe.results import objects
+from fullpipe.runs.lengths import is_drifting, lengths
 from fullpipe.study import kept_in
 from fullpipe.study.execute import telling
 from fullpipe.study.spec import command_line
@@ -33,12 +34,14 @@ def sweep(
     out: str | None,
     trace: str | None,
     engine: Engine,
-    until: Until | None = None,
+    until: Until | str | None = None,
     runners: Sequence[Runner],
     as_json: bool = False,
     asked: Sequence[str] = (),
 ) -> bool:
     """Executes the missing runs and prints all results; returns whether the rule holds, True without one.
+
+    With the rule "steady", `out` has a directory for each length.
 
     Raises:
         MetricError: When a metric of `asked` is unknown, or no run has a value of it.
@@ -46,11 +49,48 @@ def sweep(
         RuleError: When the runs do not have the rule's metric.
         OSError: When the directory can't be written.
     """
-    from fullpipe.study.sweeps.show import facts, records, show, warnings
+    from fullpipe.study.sweeps.show import facts, records, show, steadiness, warnings
     from fullpipe.study.sweeps.until import verdict
 
     start = time.perf_counter()
     spec.classes  # noqa: B018  (imported here: that divides the process, and the counter has a thread)
+    rule = None if isinstance(until, str) else until
+    for length in lengths(next(spec.scenarios()), until if isinstance(until, str) else None):
+        longer = replace(spec, given=length.over(spec.given))
+        place = length.inside(out) if out and isinstance(until, str) else out
+        done, runs, packets = _execute(longer, place, trace, engine, rule, runners)
+        verdicts = list(steadiness(done).values())
+        if not is_drifting(verdicts):
+            break
+    wall_s = time.perf_counter() - start
+    if isinstance(until, str):
+        holds, said = not is_drifting(verdicts), [length.said(verdicts)]
+    else:
+        holds, said = verdict(until, done) if until else (True, [])
+    if as_json:
+        print(records(done, asked))
+        if not holds:
+            print(*said, sep="\n", file=sys.stderr)
+        return holds
+    console = terminal.console()
+    show(done, console, asked)
+    plan = replace(longer, repeat=len(done.seeds)).plan if rule else longer.plan
+    for line in [*said, *facts(done, plan, runs, packets, wall_s)]:
+        console.print(line, markup=False, soft_wrap=True)
+    for line in warnings(done):
+        console.print(line, style="yellow", markup=False, soft_wrap=True)
+    return holds
+
+
+def _execute(
+    spec: SweepSpec,
+    out: str | None,
+    trace: str | None,
+    engine: Engine,
+    until: Until | None,
+    runners: Sequence[Runner],
+) -> tuple[Sweep, int, int]:
+    """Executes the missing runs; returns the data set, and the numbers of runs and packets."""
     place = out or usual_directory(until.first(spec) if until else spec)
     counter = Counter()
     with (
@@ -71,19 +111,4 @@ def sweep(
             push=push,
         )
         runs, packets = execution.run(spec)
-    wall_s = time.perf_counter() - start
-    done = Sweep(directory, called=str(place))
-    holds, said = verdict(until, done) if until else (True, [])
-    if as_json:
-        print(records(done, asked))
-        if not holds:
-            print(*said, sep="\n", file=sys.stderr)
-        return holds
-    console = terminal.console()
-    show(done, console, asked)
-    plan = replace(spec, repeat=len(done.seeds)).plan if until else spec.plan
-    for line in [*said, *facts(done, plan, runs, packets, wall_s)]:
-        console.print(line, markup=False, soft_wrap=True)
-    for line in warnings(done):
-        console.print(line, style="yellow", markup=False, soft_wrap=True)
-    return holds
+    return Sweep(directory, called=str(place)), runs, packets

@@ -16,7 +16,8 @@ from fullpipe.runs.view.path import stack_of
 from fullpipe.runs.view.table import NONE
 from fullpipe.stats import columns_asked, columns_shown, quantity
 from fullpipe.stats.quantity import rank
-from fullpipe.stats.steady import by_point, lines
+from fullpipe.stats.steady import by_point
+from fullpipe.stats.steady import lines as told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from fullpipe._core import SweepPlan
     from fullpipe.report.terminal import Column
+    from fullpipe.stats.steady import Steadiness
     from fullpipe.study.sweeps.dataset import Sweep
 
 _MOST_LINES = 60
@@ -138,7 +140,8 @@ def show(sweep: Sweep, console: Console, asked: Sequence[str] = ()) -> None:
         console.print(f"median{quartiles} of the seeds", style="dim", markup=False)
         for line in _lacking(sweep, [each.quantity.column for each in shown]):
             console.print(line, style="dim", markup=False)
-    for line in _steadiness(sweep, _shown(sweep, asked) if asked else ()):
+    columns = _shown(sweep, asked) if asked else ()
+    for line in told({place: each.of(columns) for place, each in steadiness(sweep).items()}):
         console.print(line, style="yellow" if "not steady" in line else "dim", markup=False)
     if len(rows) > _MOST_LINES:
         console.print(
@@ -149,11 +152,11 @@ def show(sweep: Sweep, console: Console, asked: Sequence[str] = ()) -> None:
     console.print("")
 
 
-def _steadiness(sweep: Sweep, asked: Sequence[str]) -> list[str]:
-    """Returns the verdicts on the points in words, if their numbers are not steady or not tested."""
+def steadiness(sweep: Sweep) -> dict[str, Steadiness]:
+    """Returns the verdict on each point and runner, by its settings in words; empty for runs without a test."""
     rows = sweep.scan()
     if "steadiness.verdict" not in rows.collect_schema():
-        return []
+        return {}
     keys = [key for key in sweep.axes if key in sweep.points.columns]
     several = len(sweep.runners) > 1
     verdicts = {}
@@ -164,8 +167,8 @@ def _steadiness(sweep: Sweep, asked: Sequence[str]) -> list[str]:
         }
         for point, verdict in by_point(of_runner).items():
             place = ", ".join(filter(None, (labels[point], str(runner) if several else "")))
-            verdicts[place] = verdict.of(asked)
-    return lines(verdicts)
+            verdicts[place] = verdict
+    return verdicts
 
 
 def _columns(rows: pl.DataFrame, asked: Sequence[str]) -> list[Column]:

@@ -1,0 +1,99 @@
+"""`--until steady`: longer runs, until no number drifts within the measured window."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, NamedTuple
+
+from fullpipe import _core
+from fullpipe.stats.sequential import RuleError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from fullpipe.stats.steady import Steadiness
+
+    Pairs = Sequence[tuple[str, str]]
+
+RULE = "steady"
+MOST = 4
+"""Number of times that runs are prolonged at most."""
+
+
+class Length(NamedTuple):
+    """The length of runs."""
+
+    duration_s: float
+    measure_from_s: float
+    number: int
+    """Number of times that it was prolonged."""
+
+    @property
+    def settings(self) -> list[tuple[str, str]]:
+        """The settings for this length; none for the scenario's own."""
+        if not self.number:
+            return []
+        return [
+            ("duration", f"{self.duration_s:g}s"),
+            ("measure_from", f"{self.measure_from_s:g}s"),
+        ]
+
+    @property
+    def name(self) -> str:
+        """The length in a word, for a directory."""
+        return f"{self.duration_s:g}s"
+
+    def over(self, settings: Pairs) -> list[tuple[str, str]]:
+        """Returns settings with those of this length."""
+        mine = self.settings
+        return [*(pair for pair in settings if pair[0] not in dict(mine)), *mine]
+
+    def inside(self, place: str) -> str:
+        """Returns the place of the results of this length in a directory or a URL."""
+        return f"{place.rstrip('/')}/{self.name}"
+
+    def said(self, verdicts: Sequence[Steadiness]) -> str:
+        """Returns the outcome in words."""
+        window = f"from {self.measure_from_s:g} s to {self.duration_s:g} s"
+        times = ("not prolonged", "prolonged once", "prolonged twice")
+        often = times[self.number] if self.number < len(times) else f"prolonged {self.number} times"
+        how = f"{often}, measured {window}"
+        if is_drifting(verdicts):
+            return f"{how}: still not steady"
+        if any(each.verdict == "steady" for each in verdicts):
+            return f"{how}: steady"
+        return f"{how}: not tested for drift"
+
+
+def lengths(scenario: str, until: str | None) -> Iterator[Length]:
+    """Yields the lengths to try, one after the other: a complete scenario's own, then each twice as long as the last.
+
+    Longer runs are measured in their second half: the length of the last one is their warm-up.
+
+    Args:
+        scenario: The scenario, as TOML.
+        until: The rule, "steady"; None for the scenario's own length alone.
+
+    Raises:
+        RuleError: When there is no such rule.
+    """
+    if until not in (None, RULE):
+        raise RuleError(f'{until!r}: not a rule\n  fix: write "{RULE}"')
+    tables = tomllib.loads(scenario)
+    duration, begin = (_seconds(str(tables[key])) for key in ("duration", "measure_from"))
+    yield Length(duration, begin, 0)
+    for number in range(1, MOST + 1) if until else ():
+        begin, duration = duration, 2 * duration
+        yield Length(duration, begin, number)
+
+
+def is_drifting(verdicts: Iterable[Steadiness]) -> bool:
+    """Returns whether any number drifts."""
+    return any(each.verdict == "drifts" for each in verdicts)
+
+
+def _seconds(text: str) -> float:
+    found = _core.quantity(text)
+    if found is None:
+        raise RuleError(f"{text!r}: not a time")
+    return found[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullpipe import _core
@@ -79,6 +78,8 @@ def lengths(scenario: str, until: str | None) -> Iterator[Length]:
     """
     if until not in (None, RULE):
         raise RuleError(f'{until!r}: not a rule\n  fix: write "{RULE}"')
+    import tomllib
+
     tables = tomllib.loads(scenario)
     duration, begin = (_seconds(str(tables[key])) for key in ("duration", "measure_from"))
     yield Length(duration, begin, 0)

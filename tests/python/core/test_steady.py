@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -161,6 +163,21 @@ def test_until_steady_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(lengths, "MOST", 0)
     run = simulate(["cubic", "bbr3"], **path, until="steady")  # type: ignore[arg-type]
     assert run.metrics["steadiness"]["verdict"] == "drifts"
+
+
+@pytest.mark.parametrize("name", ["run", "compare", "sweep"])
+def test_numbers_that_still_drift_are_exit_code_1(name: str, tmp_path: Path) -> None:
+    code = (
+        "import runpy, sys\nfrom fullpipe.runs import lengths\nlengths.MOST = 0\n"
+        "sys.argv = ['fullpipe', *sys.argv[1:]]\nrunpy.run_module('fullpipe', run_name='__main__')\n"
+    )
+    repeat = [] if name == "run" else ["--repeat", "5", "--out", str(tmp_path / "kept")]
+    given = [name, "cubic", "bbr3", *PATH, "--duration", "30s", "--until", "steady", *repeat]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *given], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert "not prolonged, measured from 10 s to 30 s: still not steady" in done.stdout
 
 
 def test_another_rule_is_refused(fullpipe: Fullpipe) -> None:

@@ -57,6 +57,7 @@ OTHERS = {
     "wings/search/attack/space.py": "the text of a scenario, from the package's space or a user's",
     "wings/search/attack/shrink/command.py": "the text of a user's scenario",
     "base/toml.py": "a value of --set",
+    "runs/lengths.py": "the text of a scenario, complete",
     "commands/doctor.py": "the installation",
     "about/doctor.py": "the machine's configuration",
     "base/memory.py": "/proc/meminfo",

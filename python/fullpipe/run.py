@@ -103,7 +103,6 @@ def run(
     from fullpipe.base.notebook import is_notebook
     from fullpipe.base.progress import Bar
     from fullpipe.runners import refuse, runner
-    from fullpipe.stats.steady import of_run  # needs polars
 
     loaded = unjudged(
         scenario,
@@ -122,15 +121,22 @@ def run(
         **overrides,
     )
     chosen = runner(on)
-    for length in lengths(loaded.to_toml(), until):
-        longer = unjudged(loaded, set=dict(length.settings)) if length.number else loaded
-        refuse(chosen, longer, trace)
+
+    def execute(scenario: _core.Scenario) -> Run:
+        refuse(chosen, scenario, trace)
         with (
             Bar() if progress is None and is_notebook() else nullcontext(progress) as shown,
-            interruptible() if loaded.controllers or _core.plugins() else nullcontext(),
+            interruptible() if scenario.controllers or _core.plugins() else nullcontext(),
         ):
-            made = Run(longer, chosen.execute(longer, trace, shown))
-        if until is None or not is_drifting([of_run(made.metrics)]):
+            return Run(scenario, chosen.execute(scenario, trace, shown))
+
+    if until is None:
+        return execute(loaded)
+    from fullpipe.stats.steady import of_run  # needs polars
+
+    for length in lengths([loaded.to_toml()], until):
+        made = execute(unjudged(loaded, set=dict(length.settings)) if length.number else loaded)
+        if not is_drifting([of_run(made.metrics)]):
             break
     return made
 

@@ -10,7 +10,7 @@ import fullpipe
 class Reno:
     """Reno, whose changes are its subclasses."""
 
-    beta, ends = 0.5, True
+    beta, growth, ends = 0.5, 1, True
 
     def __init__(self, config: Any) -> None:  # noqa: ANN401
         self.cwnd, self.smss = float(config.initial_cwnd), config.smss
@@ -19,7 +19,9 @@ class Reno:
     def on_ack(self, cx: Any, ack: Any) -> None:  # noqa: ANN401
         if not cx.conn.in_recovery:
             slow_start = self.ssthresh is None or self.cwnd < self.ssthresh
-            self.cwnd += ack.newly_acked * (1.0 if slow_start else self.smss / self.cwnd)
+            self.cwnd += ack.newly_acked * (
+                1.0 if slow_start else self.growth * self.smss / self.cwnd
+            )
 
     def on_recovery(self, cx: Any, change: Any) -> None:  # noqa: ANN401
         del cx

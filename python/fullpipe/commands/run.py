@@ -1,6 +1,7 @@
 """`fullpipe run`."""
 
 import json
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -209,12 +210,11 @@ def _run(
             suited_interval,
         )
 
-    tried = lengths(load({}).to_toml(), until)
-
-    def level_of(scenario: Scenario) -> str:
-        return trace or (suited_interval(scenario) if out or qlog else "off")
-
-    form = _form(qlog, level_of(load({})), runners) if qlog else None
+    scenario = load({})
+    tried = lengths([scenario.to_toml()], until) if until is not None else None
+    length = next(tried) if tried else None
+    level = trace or (suited_interval(scenario) if out or qlog else "off")
+    form = _form(qlog, level, runners) if qlog else None
     done: list[Run] = []
     walls_s: list[float] = []
     bar = Bar()
@@ -223,9 +223,7 @@ def _run(
         objects.fresh(out) if out else nullcontext() as aside,
         fresh_file(qlog, called=f"--qlog {qlog}") if qlog else nullcontext() as log,
     ):
-        for length in tried:
-            scenario = load(dict(length.settings))
-            level = level_of(scenario)
+        while True:
             for runner in runners:
                 refuse(runner, scenario, level)
             done, walls_s = [], []
@@ -236,8 +234,11 @@ def _run(
                 with bar:
                     done.append(Run(scenario, runner.execute(scenario, level, bar)))
                 walls_s.append(time.perf_counter() - start)
-            if until is None or not is_drifting(_verdicts(done)):
+            longer = next(tried, None) if tried and is_drifting(_verdicts(done)) else None
+            if longer is None:
                 break
+            length, scenario = longer, load(dict(longer.settings))
+            level = trace or (suited_interval(scenario) if out or qlog else "off")
         if aside:
             if len(done) == 1:
                 save_run(done[0], aside)
@@ -247,16 +248,20 @@ def _run(
             from fullpipe.results.qlog import of_run, write_into
 
             write_into(log, of_run(done[0]), form)
+    verdicts = _verdicts(done) if length else []
+    said, holds = length.said(verdicts) if length else "", not is_drifting(verdicts)
     with printing():
         if as_json:
             print(
                 json.dumps(done[0].metrics if len(done) == 1 else [each.metrics for each in done])
             )
+            if not holds:
+                print(said, file=sys.stderr)
         else:
             _show(done, walls_s, out, qlog)
-            if until:
-                terminal.console().print(length.said(_verdicts(done)))
-    return not (until and is_drifting(_verdicts(done)))
+            if said:
+                terminal.console().print(said, markup=False)
+    return holds
 
 
 def _verdicts(runs: Sequence[Run]) -> "list[Steadiness]":

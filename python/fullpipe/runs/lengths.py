@@ -64,26 +64,28 @@ class Length(NamedTuple):
         return f"{how}: not tested for drift"
 
 
-def lengths(scenario: str, until: str | None) -> Iterator[Length]:
-    """Yields the lengths to try, one after the other: a complete scenario's own, then each twice as long as the last.
+def lengths(scenarios: Iterable[str], until: str) -> Iterator[Length]:
+    """Yields the lengths to try, one after the other: that of the scenarios, then each twice as long as the last.
 
     Longer runs are measured in their second half: the length of the last one is their warm-up.
 
     Args:
-        scenario: The scenario, as TOML.
-        until: The rule, "steady"; None for the scenario's own length alone.
+        scenarios: Complete scenarios, as TOML.
+        until: The rule, "steady".
 
     Raises:
-        RuleError: When there is no such rule.
+        RuleError: When there is no such rule, or the scenarios differ in length.
     """
-    if until not in (None, RULE):
+    if until != RULE:
         raise RuleError(f'{until!r}: not a rule\n  fix: write "{RULE}"')
-    import tomllib
-
-    tables = tomllib.loads(scenario)
-    duration, begin = (_seconds(str(tables[key])) for key in ("duration", "measure_from"))
+    own = {_times(each) for each in scenarios}
+    if len(own) > 1:
+        raise RuleError(
+            f"{until}: the points differ in duration or measure_from\n  fix: give each key one value"
+        )
+    duration, begin = own.pop()
     yield Length(duration, begin, 0)
-    for number in range(1, MOST + 1) if until else ():
+    for number in range(1, MOST + 1):
         begin, duration = duration, 2 * duration
         yield Length(duration, begin, number)
 
@@ -93,8 +95,11 @@ def is_drifting(verdicts: Iterable[Steadiness]) -> bool:
     return any(each.verdict == "drifts" for each in verdicts)
 
 
-def _seconds(text: str) -> float:
-    found = _core.quantity(text)
-    if found is None:
-        raise RuleError(f"{text!r}: not a time")
-    return found[0]
+def _times(scenario: str) -> tuple[float, float]:
+    """Returns the duration and the warm-up of a complete scenario, in seconds."""
+    import tomllib
+
+    tables = tomllib.loads(scenario)
+    duration, begin = (_core.quantity(tables[key]) for key in ("duration", "measure_from"))
+    assert duration and begin, "a complete scenario has both"
+    return duration[0], begin[0]

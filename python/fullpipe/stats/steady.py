@@ -11,7 +11,7 @@ import polars as pl
 
 from fullpipe import _core
 from fullpipe.base.frame import table
-from fullpipe.stats.compare import LEAST_PAIRS, LEVEL
+from fullpipe.stats.compare import LEAST_PAIRS
 from fullpipe.stats.quantity import quantity
 from fullpipe.stats.words import digits
 
@@ -157,6 +157,8 @@ def judged(rows: pl.DataFrame) -> Steadiness:
     if not verdicts or "untested" in verdicts:
         return Steadiness("untested")
     numbers = list(_numbers(rows))
+    if not numbers:
+        return Steadiness("untested")
     if len(verdicts) < LEAST_PAIRS:
         if not all(each == "drifts" for each in verdicts):
             return Steadiness("steady")
@@ -165,10 +167,13 @@ def judged(rows: pl.DataFrame) -> Steadiness:
             for text in runs["steadiness.drifting"].cast(pl.String)
         ]
         found = [each for each in numbers if _name(each) in set.union(*said)]
+        verdict = "drifts"
     else:
-        found = [each for each in numbers if _drifts(each, LEVEL / len(numbers))]
+        level = _core.drift_limits()["level"] / len(numbers)
+        found = [each for each in numbers if _drifts(each, level)]
+        verdict = "drifts" if found else "steady"
     drifting = sorted((_drifting(each) for each in found), key=_size, reverse=True)
-    return Steadiness("drifts" if found else "steady", tuple(drifting))
+    return Steadiness(verdict, tuple(drifting))
 
 
 def by_point(rows: pl.DataFrame) -> dict[int, Steadiness]:

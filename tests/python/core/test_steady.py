@@ -178,6 +178,12 @@ def test_numbers_that_still_drift_are_exit_code_1(name: str, tmp_path: Path) -> 
     )
     assert done.returncode == 1, done.stderr
     assert "not prolonged, measured from 10 s to 30 s: still not steady" in done.stdout
+    as_json = subprocess.run(
+        [sys.executable, "-c", code, *given, "--json"], capture_output=True, text=True, check=False
+    )
+    assert as_json.returncode == 1
+    assert as_json.stderr.endswith("measured from 10 s to 30 s: still not steady\n")
+    json.loads(as_json.stdout)
 
 
 def test_another_rule_is_refused(fullpipe: Fullpipe) -> None:
@@ -185,6 +191,9 @@ def test_another_rule_is_refused(fullpipe: Fullpipe) -> None:
         refused = fullpipe(name, "cubic", "bbr3", "--until", "ci(goodput) < 2%")
         assert refused.returncode == 2
         assert 'fix: write "steady"' in refused.stderr
+    refused = fullpipe("sweep", "cubic", "--duration", "30s,60s", "--until", "steady")
+    assert refused.returncode == 2
+    assert "the points differ in duration or measure_from" in refused.stderr
     refused = fullpipe("sweep", "cubic", "--until", "steady", "--max-repeat", "20")
     assert refused.returncode == 2
     assert "adds no runs" in refused.stderr

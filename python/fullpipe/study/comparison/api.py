@@ -23,6 +23,7 @@ from fullpipe.study.sweeps.execute import Execution
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import polars as pl
 
@@ -128,10 +129,12 @@ def compare(
         keys = length.over(pairs) if length else pairs
         return plan(names, keys, repeat, seed, size=bytes, loopback=loopback, controllers=classes)
 
-    for length in lengths(next(planned(None).specs[1][1].scenarios()), until):
-        place = length.inside(str(out)) if out is not None and until else out
+    if until is None:
+        return _executed(planned(None), out, runners, where)
+    for length in lengths(planned(None).specs[1][1].scenarios(), until):
+        place = length.inside(str(out)) if out is not None else None
         made = _executed(planned(length), place, runners, where)
-        if until is None or not is_drifting(verdicts(made.directory)):
+        if not is_drifting(_verdicts(made.directory)):
             break
     return made
 
@@ -164,14 +167,12 @@ def _executed(
     return Comparison(directory)
 
 
-def verdicts(directory: str | os.PathLike[str]) -> list[Steadiness]:
+def _verdicts(directory: Path) -> list[Steadiness]:
     """Returns the verdict on each point of a comparison: whether its numbers are steady."""
-    from pathlib import Path
-
     from fullpipe.report.panels import steady
     from fullpipe.results.load import load
 
-    return list(steady.verdicts(load(Path(directory))).values())
+    return list(steady.verdicts(load(directory)).values())
 
 
 class Comparison(Kept):

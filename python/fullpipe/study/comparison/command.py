@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -62,29 +63,35 @@ def compare(
 
     start = time.perf_counter()
     refuse_engine(engine, runners)
-    own = next(planned(None).specs[1][1].scenarios())
-    runs = packets = 0
-    for length in lengths(own, until):
-        comparison = planned(length)
-        place = length.inside(out) if out and until else out
-        kept, done, moved = _execute(comparison, place, runners, engine)
-        runs, packets = runs + done, packets + moved
-        verdicts = list(steady.verdicts(kept).values())
-        if not is_drifting(verdicts):
-            break
+    comparison = planned(None)
+    said, holds = "", True
+    if until is None:
+        kept, runs, packets = _execute(comparison, out, runners, engine)
+    else:
+        runs = packets = 0
+        for length in lengths(comparison.specs[1][1].scenarios(), until):
+            comparison = planned(length)
+            place = length.inside(out) if out else None
+            kept, done, moved = _execute(comparison, place, runners, engine)
+            runs, packets = runs + done, packets + moved
+            verdicts = list(steady.verdicts(kept).values())
+            said, holds = length.said(verdicts), not is_drifting(verdicts)
+            if holds:
+                break
     wall_s = time.perf_counter() - start
-    holds = until is None or not is_drifting(verdicts)
     directory = kept.directory
     with printing():
         if as_json:
             print(records(kept, asked, control.records(directory)))
+            if not holds:
+                print(said, file=sys.stderr)
             return holds
         console = terminal.console()
         show(kept, path_line(next(comparison.specs[0][1].scenarios())), console, asked)
         for line in control.told(directory):
             console.print(line, markup=False)
-        if until:
-            console.print(length.said(verdicts), markup=False)
+        if said:
+            console.print(said, markup=False)
         for line in facts(kept, comparison.specs[0][1], runs, packets, wall_s):
             console.print(line, markup=False, soft_wrap=True)
     return holds

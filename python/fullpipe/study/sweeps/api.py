@@ -169,10 +169,10 @@ def sweep(
     if until == STEADY:
         if max_repeat is not None:
             raise ValueError(f"max_repeat: until={STEADY!r} adds no runs")
-        for length in lengths(next(spec.scenarios()), until):
+        for length in lengths(spec.scenarios(), until):
             keys = dict(length.settings)
-            own = [pair for pair in spec.fixed if pair[0] not in keys]
-            longer = replace(spec, given=length.over(spec.given), fixed=own)
+            fixed = [pair for pair in spec.fixed if pair[0] not in keys]
+            longer = replace(spec, given=length.over(spec.given), fixed=fixed)
             inside = length.inside(str(out)) if out is not None else usual_directory(longer)
             made = _executed(longer, inside, trace, where, None, runners)
             if not is_drifting(list(steadiness(made).values())):

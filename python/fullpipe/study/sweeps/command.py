@@ -54,19 +54,24 @@ def sweep(
 
     start = time.perf_counter()
     spec.classes  # noqa: B018  (imported here: that divides the process, and the counter has a thread)
-    rule = None if isinstance(until, str) else until
-    for length in lengths(next(spec.scenarios()), until if isinstance(until, str) else None):
-        longer = replace(spec, given=length.over(spec.given))
-        place = length.inside(out) if out and isinstance(until, str) else out
-        done, runs, packets = _execute(longer, place, trace, engine, rule, runners)
-        verdicts = list(steadiness(done).values())
-        if not is_drifting(verdicts):
-            break
-    wall_s = time.perf_counter() - start
+    holds, said = True, []
     if isinstance(until, str):
-        holds, said = not is_drifting(verdicts), [length.said(verdicts)]
+        for length in lengths(spec.scenarios(), until):
+            longer = replace(spec, given=length.over(spec.given))
+            place = length.inside(out) if out else None
+            done, runs, packets = _execute(longer, place, trace, engine, None, runners)
+            verdicts = list(steadiness(done).values())
+            holds, said = not is_drifting(verdicts), [length.said(verdicts)]
+            if holds:
+                break
+        plan = longer.plan
     else:
-        holds, said = verdict(until, done) if until else (True, [])
+        done, runs, packets = _execute(spec, out, trace, engine, until, runners)
+        plan = spec.plan
+        if until:
+            holds, said = verdict(until, done)
+            plan = replace(spec, repeat=len(done.seeds)).plan
+    wall_s = time.perf_counter() - start
     if as_json:
         print(records(done, asked))
         if not holds:
@@ -74,7 +79,6 @@ def sweep(
         return holds
     console = terminal.console()
     show(done, console, asked)
-    plan = replace(longer, repeat=len(done.seeds)).plan if rule else longer.plan
     for line in [*said, *facts(done, plan, runs, packets, wall_s)]:
         console.print(line, markup=False, soft_wrap=True)
     for line in warnings(done):

@@ -194,26 +194,10 @@ def test_a_probe_rtt_that_does_not_come_is_named_with_min_rtts_last_sample() -> 
 
 
 def test_two_segments_a_round_trip_are_not_renos_growth() -> None:
-    class Twice:
+    class Twice(Reno):
         """Reno that adds two segments in a round trip."""
 
-        def __init__(self, config: Any) -> None:  # noqa: ANN401
-            self.cwnd, self.smss = float(config.initial_cwnd), config.smss
-            self.ssthresh: int | None = None
-
-        def on_ack(self, cx: Any, ack: Any) -> None:  # noqa: ANN401
-            if not cx.conn.in_recovery:
-                slow_start = self.ssthresh is None or self.cwnd < self.ssthresh
-                self.cwnd += ack.newly_acked * (1.0 if slow_start else 2 * self.smss / self.cwnd)
-
-        def on_recovery(self, cx: Any, change: Any) -> None:  # noqa: ANN401
-            del cx
-            if change.kind in ("enter", "timeout"):
-                self.cwnd = max(self.cwnd / 2, 2.0 * self.smss)
-                self.ssthresh = int(self.cwnd)
-
-        def decision(self) -> fullpipe.Decision:
-            return fullpipe.Decision(int(self.cwnd), self.ssthresh)
+        growth = 2
 
     scenario = {"duration": "25s", "path": SHALLOW, "flow": [{"cc": "twice"}]}
     run = fullpipe.run(scenario, trace="ack", controllers={"twice": Twice})

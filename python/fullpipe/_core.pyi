@@ -197,7 +197,10 @@ class QueueOption(TypedDict):
 
 @type_check_only
 class Queue(TypedDict):
-    """A queue that a link may have. `limit` is tc's default in packets, if any."""
+    """A queue that a link may have. `limit` is tc's default in packets, if any.
+
+    `aqm` tells whether it drops or marks before it is full.
+    """
 
     name: str
     purpose: str
@@ -205,6 +208,7 @@ class Queue(TypedDict):
     options: list[QueueOption]
     limit: int | None
     in_bytes: bool
+    aqm: bool
 
 @type_check_only
 class Part(TypedDict):

@@ -69,7 +69,7 @@ def run(
         profile: Named path, like `"lte"`; it replaces the whole path.
         stack: TCP at both ends of every flow: `"rfc"`, `"linux"` or `"linux-fq"`.
         duration: Length of the run, like `"30s"`. If the scenario's warm-up is longer than half of it, the warm-up
-            becomes a sixth of it.
+            becomes `measure_from = "auto"`.
         set: Values that override keys of the scenario: `{"path.jitter": "5ms", "flow.0.params.beta": 0.8}`.
             `fullpipe explain scenario` lists the keys.
         seed: The seed of everything random; None for the scenario's.

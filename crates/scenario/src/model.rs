@@ -25,6 +25,12 @@ pub const PAYLOAD: Bytes = Bytes::new(1448);
 /// Size of the headers of a packet.
 pub(crate) const HEADER: Bytes = Bytes::new(PACKET.get() - PAYLOAD.get());
 
+/// RTTs with full buffers until flows have their shares: CUBIC, Reno and BBR in pairs take 50 to 200
+/// (docs/reference/statistics.md#warm-up).
+const WARM_UP_RTTS: u64 = 100;
+/// Least warm-up, unless the run is short: BBR's minimum filters have their length.
+const WARM_UP_LEAST: Span = Span::from_secs(10);
+
 /// The name of the link in `[path]`.
 pub(crate) const BOTTLENECK: &str = "bottleneck";
 
@@ -300,6 +306,29 @@ impl Scenario {
             .chain(self.route(&flow.reverse_route))
             .map(|link| link.delay);
         delays.fold(self.path.rtt + flow.extra_rtt, |sum, delay| sum + delay)
+    }
+
+    /// Returns the usual warm-up: [`WARM_UP_RTTS`] RTTs of the flow that has the longest with full buffers, at least
+    /// [`WARM_UP_LEAST`], and at most half of the run.
+    pub(crate) fn usual_warm_up(&self) -> Span {
+        let flows = self
+            .flows
+            .iter()
+            .chain(self.workloads.iter().map(|workload| &workload.flow));
+        let longest = flows.map(|flow| self.full_rtt(flow)).max();
+        (longest.unwrap_or(Span::ZERO) * WARM_UP_RTTS)
+            .max(WARM_UP_LEAST)
+            .min(self.duration / 2)
+    }
+
+    /// Returns the RTT of `flow` at the start of the run when the buffers of its routes are full. An AQM keeps its
+    /// buffer from filling: it counts as empty.
+    fn full_rtt(&self, flow: &Flow) -> Span {
+        self.route(&flow.route)
+            .chain(self.route(&flow.reverse_route))
+            .filter(|link| !link.queue.descriptor().aqm)
+            .map(|link| link.sustained().time_for(self.buffer(link)))
+            .fold(self.rtt(flow), |sum, wait| sum + wait)
     }
 
     /// Returns the largest receive window of `flow`: the given one, or 2 x (BDP + buffers of its

@@ -17,14 +17,14 @@ use crate::raw::{
 use crate::raw_value::{RawValue, ReadValue};
 use crate::stack::StackKeys;
 use crate::topology::Route;
-use crate::values::{Algorithm, Delay, Extra, Mss, Name, Percent, Whole};
+use crate::values::{Algorithm, Delay, Extra, Mss, Name, Percent, WarmUp, Whole};
 use crate::workload::{Load, Text};
 
 impl From<&model::Scenario> for Scenario {
     fn from(scenario: &model::Scenario) -> Scenario {
         Scenario {
             duration: RawValue::of(&scenario.duration),
-            measure_from: RawValue::of(&scenario.measure_from),
+            measure_from: RawValue::of(&WarmUp(Some(scenario.measure_from))),
             seed: RawValue::of(&Whole(scenario.seed)),
             stack: RawValue::of(&scenario.stack),
             start_jitter: RawValue::of(&scenario.start_jitter),

@@ -23,7 +23,8 @@ class Length(NamedTuple):
     """The length of runs."""
 
     duration_s: float
-    measure_from_s: float
+    measure_from_s: float | None
+    """End of the warm-up; None where the scenarios differ in it."""
     number: int
     """Number of times that it was prolonged."""
 
@@ -53,7 +54,8 @@ class Length(NamedTuple):
 
     def said(self, verdicts: Sequence[Steadiness]) -> str:
         """Returns the outcome in words."""
-        window = f"from {self.measure_from_s:g} s to {self.duration_s:g} s"
+        begin = "" if self.measure_from_s is None else f"from {self.measure_from_s:g} s "
+        window = f"{begin}to {self.duration_s:g} s"
         times = ("not prolonged", "prolonged once", "prolonged twice")
         often = times[self.number] if self.number < len(times) else f"prolonged {self.number} times"
         how = f"{often}, measured {window}"
@@ -74,17 +76,15 @@ def lengths(scenarios: Iterable[str], until: str) -> Iterator[Length]:
         until: The rule, "steady".
 
     Raises:
-        RuleError: When there is no such rule, or the scenarios differ in length.
+        RuleError: When there is no such rule, or the scenarios differ in duration.
     """
     if until != RULE:
         raise RuleError(f'{until!r}: not a rule\n  fix: write "{RULE}"')
-    own = {_times(each) for each in scenarios}
-    if len(own) > 1:
-        raise RuleError(
-            f"{until}: the points differ in duration or measure_from\n  fix: give each key one value"
-        )
-    duration, begin = own.pop()
-    yield Length(duration, begin, 0)
+    durations, begins = (set(each) for each in zip(*map(_times, scenarios), strict=True))
+    if len(durations) > 1:
+        raise RuleError(f"{until}: the points differ in duration\n  fix: give it one value")
+    duration = durations.pop()
+    yield Length(duration, begins.pop() if len(begins) == 1 else None, 0)
     for number in range(1, MOST + 1):
         begin, duration = duration, 2 * duration
         yield Length(duration, begin, number)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 """The directory of the scenarios in the package."""
 
-TIMES = {"duration": "60s", "measure_from": "10s"}
+AUTO = "auto"
+"""The warm-up that follows from the path: 100 RTTs with full buffers, at least 10 s, at most half of the run."""
+TIMES = {"duration": "60s", "measure_from": AUTO}
 PATH = {"rate": "100mbit", "rtt": "50ms", "buffer": "default"}
 """The keys of a scenario made of algorithms, where no option sets another value: each queue has its own limit."""
 
@@ -27,8 +29,6 @@ ALGORITHMS = "algorithms"
 """The name, in errors, of a scenario that is made of algorithms."""
 _MOST = 2**26
 """Most bytes of a scenario."""
-_WARM_UP = 6
-"""The warm-up of a run that is too short for its scenario's: this fraction of its duration."""
 
 
 def packaged() -> list[Path]:
@@ -130,8 +130,7 @@ def of_algorithms(algorithms: Sequence[str]) -> str:
 def warm_up(text: str, settings: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
     """Returns the setting of a shorter warm-up, if that of a scenario does not fit the duration that settings have.
 
-    A warm-up of more than half of the duration becomes a sixth of it, unless the settings have a
-    warm-up.
+    A warm-up of more than half of the duration becomes the usual one, unless the settings have a warm-up.
     """
     import tomllib
 
@@ -145,7 +144,7 @@ def warm_up(text: str, settings: Sequence[tuple[str, str]]) -> tuple[str, str] |
         return None  # which the core refuses with its place
     if usual is None or usual <= duration / 2:
         return None
-    return "measure_from", f"{round(duration / _WARM_UP * 1e3):d}ms"
+    return "measure_from", AUTO
 
 
 def _seconds(text: str) -> float | None:

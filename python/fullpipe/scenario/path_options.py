@@ -68,7 +68,7 @@ PATH_OPTIONS = (
         "duration",
         "duration",
         "TIME",
-        "Length of each run, with a warm-up that is not measured: 10 s, or a sixth of a short run",
+        "Length of each run, with a warm-up that is not measured: 10 s or 100 RTTs with full buffers, at most half",
         origin.TIMES["duration"],
     ),
 )

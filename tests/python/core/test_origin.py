@@ -38,7 +38,7 @@ def test_algorithms_are_flows_on_one_path(fullpipe: Fullpipe) -> None:
     assert done.returncode == 0, done.stderr
     metrics = json.loads(done.stdout)
     assert [flow["cc"] for flow in metrics["flows"]] == ["cubic", "bbr3"]
-    text = """duration = "6s"\nmeasure_from = "1s"\n
+    text = """duration = "6s"\nmeasure_from = "auto"\n
         [path]\nrate = "20mbit"\nrtt = "50ms"\nbuffer = "1bdp"\n
         [[flow]]\ncc = "cubic"\n[[flow]]\ncc = "bbr3"\n"""
     assert package.run(text).metrics == metrics
@@ -80,7 +80,7 @@ def test_a_short_duration_shortens_the_warm_up(fullpipe: Fullpipe, tmp_path: Pat
         assert done.returncode == 0, done.stderr
     assert json.loads(fullpipe("run", "cubic-vs-bbr1", "--duration", "12s", "--json").stdout)[
         "measure_from_s"
-    ] == pytest.approx(2)
+    ] == pytest.approx(6)
     # A warm-up that fits, or one that the user gave, stays.
     assert origin.warm_up('measure_from = "10s"', [("duration", "30s")]) is None
     given = ("run", "cubic", "--duration", "12s", "--set", "measure_from=11s", "--json")

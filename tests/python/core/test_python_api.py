@@ -95,7 +95,7 @@ def test_options_are_those_of_the_command() -> None:
         check=True,
     )
     assert json.loads(done.stdout)["flows"] == run.metrics["flows"]
-    assert run.metrics["measure_from_s"] == 1, "a short run has a shorter warm-up"
+    assert run.metrics["measure_from_s"] == 3, "a short run has a shorter warm-up"
 
 
 def test_what_is_set_overrides_options_and_algorithms() -> None:

@@ -50,6 +50,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             section: "tc-cake(8)",
         },
     ],
+    aqm: true,
     random: true,
     check: no_check,
 };

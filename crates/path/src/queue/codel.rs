@@ -223,6 +223,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     limit: Some(1_000),
     in_bytes: false,
     params: &[TARGET, INTERVAL, ecn(false), CE_THRESHOLD],
+    aqm: true,
     random: false,
     check: no_check,
 };

@@ -20,6 +20,8 @@ pub struct Descriptor {
     pub in_bytes: bool,
     /// Options.
     pub params: &'static [Param],
+    /// Whether it drops or marks before it is full (an AQM), so that its delay stays below that of a full buffer.
+    pub aqm: bool,
     /// Whether it uses random numbers, so that another seed gives another run.
     pub random: bool,
     /// Refuses contradictory options, given a limit in bytes.

@@ -102,6 +102,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             section: "RFC 9332 §2.3, Linux",
         },
     ],
+    aqm: true,
     random: true,
     check: no_check,
 };

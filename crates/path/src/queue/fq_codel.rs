@@ -64,6 +64,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             section: "RFC 8290 §4.1, tc-fq_codel(8)",
         },
     ],
+    aqm: true,
     random: true,
     check: no_check,
 };

@@ -47,6 +47,7 @@ static PFIFO: Descriptor = Descriptor {
     limit: None,
     in_bytes: false,
     params: &[],
+    aqm: false,
     random: false,
     check: descriptor::no_check,
 };
@@ -58,6 +59,7 @@ static BFIFO: Descriptor = Descriptor {
     limit: None,
     in_bytes: true,
     params: &[],
+    aqm: false,
     random: false,
     check: descriptor::no_check,
 };

@@ -84,6 +84,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             section: "tc-pie(8)",
         },
     ],
+    aqm: true,
     random: true,
     check: no_check,
 };

@@ -73,6 +73,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             section: "tc-red(8)",
         },
     ],
+    aqm: true,
     random: true,
     check,
 };

@@ -69,6 +69,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             section: "tc-sfq(8)",
         },
     ],
+    aqm: false,
     random: true,
     check,
 };

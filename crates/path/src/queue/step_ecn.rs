@@ -35,6 +35,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             section: "RFC 8257 §5",
         },
     ],
+    aqm: true,
     random: false,
     check: no_check,
 };

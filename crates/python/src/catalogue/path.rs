@@ -13,6 +13,7 @@ pub(crate) struct Queue {
     /// Default limit of tc, in packets.
     limit: Option<u64>,
     in_bytes: bool,
+    aqm: bool,
 }
 
 #[derive(IntoPyObject)]
@@ -93,6 +94,7 @@ impl From<&'static fullpipe_path::Descriptor> for Queue {
             options: queue.params.iter().map(option).collect(),
             limit: queue.limit,
             in_bytes: queue.in_bytes,
+            aqm: queue.aqm,
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::enums::Switch;
 use crate::expect::Conditions;
 use crate::raw_value::RawValue;
 use crate::stack::Stack;
-use crate::values::{Delay, Whole};
+use crate::values::{Delay, WarmUp, Whole};
 
 pub use flow::{ACK_DELAY, DATAGRAM_DELAYED_ACK, DELAYED_ACK, INITIAL_WINDOW, QUICK_ACKS};
 pub(crate) use flow::{Flow, MOST_FLOWS, Tcp, Workload, one_flow};
@@ -35,9 +35,12 @@ pub(crate) struct Scenario {
     /// Length of the run, in virtual time.
     #[schemars(example = "60s")]
     pub(crate) duration: RawValue<Span>,
-    /// End of the warm-up: metrics exclude everything before this time.
-    #[serde(default = "no_time")]
-    pub(crate) measure_from: RawValue<Span>,
+    /// End of the warm-up: metrics exclude everything before this time. "auto" is 100 RTTs with full
+    /// buffers, of the flow for which they are longest: at least 10 s, and at most half of the
+    /// duration. The buffer of an AQM counts as empty.
+    #[serde(default = "no_warm_up")]
+    #[schemars(example = &"auto")]
+    pub(crate) measure_from: RawValue<WarmUp>,
     /// Seed of all random numbers: the same scenario with the same seed gives the same run.
     #[serde(default = "first_seed")]
     pub(crate) seed: RawValue<Whole<0, LARGEST>>,
@@ -127,6 +130,10 @@ fn usual_stack() -> RawValue<Stack> {
 
 fn no_time() -> RawValue<Span> {
     RawValue::of(&Span::ZERO)
+}
+
+fn no_warm_up() -> RawValue<WarmUp> {
+    RawValue::of(&WarmUp(Some(Span::ZERO)))
 }
 
 fn no_delay() -> RawValue<Delay> {

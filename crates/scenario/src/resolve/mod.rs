@@ -25,7 +25,7 @@ use crate::raw_value::{RawValue, ReadValue};
 use crate::source::Source;
 use crate::stack::Stack;
 use crate::topology;
-use crate::values::{Delay, Whole};
+use crate::values::{Delay, WarmUp, Whole};
 use crate::workload::{Library, check_loads, workloads};
 
 /// Context of the keys of every flow.
@@ -77,11 +77,12 @@ pub(crate) fn resolve(
         all(),
         &source,
     )?;
+    let WarmUp(measure_from) = raw.measure_from.get(&source, "measure_from")?;
     let mut scenario = Scenario {
         comment,
         profile,
         duration,
-        measure_from: raw.measure_from.get(&source, "measure_from")?,
+        measure_from: measure_from.unwrap_or(Span::ZERO),
         seed,
         start_jitter: raw.start_jitter.get(&source, "start_jitter")?,
         send_jitter,
@@ -107,6 +108,9 @@ pub(crate) fn resolve(
         workloads,
         written: Written(source),
     };
+    if measure_from.is_none() {
+        scenario.measure_from = scenario.usual_warm_up();
+    }
     check_times(&scenario, raw)?;
     datagram::check_host(&scenario)?;
     check_packets(&scenario)?;
@@ -132,10 +136,10 @@ struct Times<'a> {
 }
 
 impl Times<'_> {
-    fn refuse(
+    fn refuse<T: ReadValue>(
         &self,
         key: &str,
-        leaf: &RawValue<Span>,
+        leaf: &RawValue<T>,
         problem: &str,
         fix: String,
     ) -> Result<(), Error> {

@@ -18,6 +18,9 @@ pub use self::names::{algorithm_of, with_params};
 /// A duration of at most [`Delay::LONGEST`].
 #[derive(Debug)]
 pub(crate) struct Delay(pub(crate) Span);
+/// The end of the warm-up: a time, or `None` for the word `auto`.
+#[derive(Debug)]
+pub(crate) struct WarmUp(pub(crate) Option<Span>);
 /// A propagation delay in addition to the path's: `"+20ms"`.
 #[derive(Debug)]
 pub(crate) struct Extra(pub(crate) Span);
@@ -243,13 +246,44 @@ impl ReadValue for Mss {
     }
 }
 
+impl ReadValue for WarmUp {
+    fn read(value: &Toml) -> Result<WarmUp, Refusal> {
+        match value.as_str() {
+            Some(AUTO) => Ok(WarmUp(None)),
+            _ => match Span::read(value) {
+                Ok(end) => Ok(WarmUp(Some(end))),
+                Err(refusal) => Err(Refusal {
+                    fix: format!("{}, or \"{AUTO}\"", refusal.fix),
+                    ..refusal
+                }),
+            },
+        }
+    }
+
+    fn write(&self) -> Toml {
+        let WarmUp(end) = self;
+        end.map_or_else(|| Toml::String(AUTO.to_owned()), |end| end.write())
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "title": "duration (ns, us, ms, s, min), or \"auto\"",
+            "type": "string",
+            "pattern": "^([0-9.]+ *(ns|us|µs|ms|s|min)|auto)$",
+            "examples": ["5s", "auto"],
+        })
+    }
+}
+
+/// The word for a value that follows from others.
+const AUTO: &str = "auto";
 /// Linux's tcp_rmem\[2\].
 const RMEM_MAX: Bytes = Bytes::new(6 << 20);
 
 impl ReadValue for ReceiveWindow {
     fn read(value: &Toml) -> Result<ReceiveWindow, Refusal> {
         let text = text_of(value);
-        let Some(rest) = text.strip_prefix("auto") else {
+        let Some(rest) = text.strip_prefix(AUTO) else {
             return Bytes::read(value).map(ReceiveWindow::Fixed);
         };
         let max = match rest.trim().strip_prefix("max") {

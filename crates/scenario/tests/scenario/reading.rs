@@ -413,3 +413,86 @@ fn a_schedule_with_a_period_begins_anew_at_the_rate_of_the_application() {
     let written = Scenario::parse(&again.to_toml(), "written.toml").unwrap();
     assert_eq!(written.flows[0].app_schedule, five_again);
 }
+
+/// The end of the warm-up of a path of 20 Mbit/s, RTT 40 ms and these further keys, measured by `measure_from = "auto"`.
+fn warm_up(duration: &str, path: &str, tables: &str) -> Span {
+    let text = format!(
+        r#"
+        duration = "{duration}"
+        measure_from = "auto"
+        [path]
+        rate = "20mbit"
+        rtt = "40ms"
+        {path}
+        [[flow]]
+        cc = "cubic"
+        {tables}
+        "#
+    );
+    let read = Scenario::parse(&text, "scenario.toml").unwrap();
+    let again = Scenario::parse(&read.to_toml(), "scenario.toml").unwrap();
+    assert_eq!(
+        again.measure_from, read.measure_from,
+        "it is written as a time"
+    );
+    read.measure_from
+}
+
+#[test]
+fn the_usual_warm_up_is_100_rtts_with_full_buffers() {
+    // 66 packets of 1,500 bytes are 1 BDP, rounded down: 39.6 ms.
+    assert_eq!(
+        warm_up("60s", r#"buffer = "4bdp""#, ""),
+        Span::from_millis(4_000 + 15_960)
+    );
+    assert_eq!(
+        warm_up("60s", r#"buffer = "1bdp""#, ""),
+        Span::from_secs(10),
+        "at least 10 s: 100 RTTs are 8 s"
+    );
+    assert_eq!(
+        warm_up("60s", r#"buffer = "16bdp""#, ""),
+        Span::from_secs(30),
+        "at most half of the run"
+    );
+    assert_eq!(
+        warm_up("5s", r#"buffer = "1bdp""#, ""),
+        Span::from_millis(2_500)
+    );
+    assert_eq!(
+        warm_up("60s", r#"queue = "fq_codel""#, ""),
+        Span::from_secs(10),
+        "an AQM keeps its buffer from filling"
+    );
+    assert_eq!(
+        warm_up("60s", "buffer = \"1bdp\"\nqueue = \"sfq\"", ""),
+        Span::from_secs(10)
+    );
+    assert_eq!(
+        warm_up(
+            "60s",
+            "buffer = \"66packets\"\nshaper = \"10mbit burst 60kB\"",
+            ""
+        ),
+        Span::from_millis(4_000 + 2 * 3_960),
+        "a shaper drains the buffer at its rate"
+    );
+    let far = "rtt = \"+100ms\"\n[[flow]]\ncc = \"cubic\"";
+    assert_eq!(
+        warm_up("60s", r#"buffer = "1bdp""#, far),
+        Span::from_millis(14_000 + 3_960),
+        "the flow with the longest RTT decides"
+    );
+    let uplink = r#"
+        reverse_route = ["uplink"]
+        [[link]]
+        name = "uplink"
+        rate = "1mbit"
+        buffer = "10packets"
+    "#;
+    assert_eq!(
+        warm_up("60s", r#"buffer = "1bdp""#, uplink),
+        Span::from_millis(4_000 + 3_960 + 12_000),
+        "links of both directions count"
+    );
+}

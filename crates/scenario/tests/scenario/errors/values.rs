@@ -145,6 +145,8 @@ pub(super) const EDITS: &[(&str, &str)] = &[
     (r#"duration = "60s""#, "duration = true"),
     (r#"duration = "60s""#, r#"duration = ["60s"]"#),
     (r#"measure_from = "5s""#, r#"measure_from = "60s""#),
+    (r#"measure_from = "5s""#, r#"measure_from = "automatic""#),
+    (r#"measure_from = "5s""#, r#"measure_from = 5"#),
     (r#"measure_from = "5s""#, r#"start_jitter = "61s""#),
     (r#"measure_from = "5s""#, r#"send_jitter = "0.1ns""#),
     (r#"measure_from = "5s""#, r#"send_jitter = "101s""#),

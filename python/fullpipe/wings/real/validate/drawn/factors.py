@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from fullpipe import _core
 from fullpipe.wings.real.validate.drawn.draw import ALGORITHMS, QUEUES
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def of(drawn: Drawn) -> dict[str, bool]:
         "loss": drawn.loss > 0,
         "loss ≥ 0.5 %": drawn.loss >= 0.005,
         **{queue: drawn.queue == queue for queue in ("pfifo", *QUEUES)},
-        "an AQM": drawn.queue not in ("pfifo", "bfifo", "sfq"),
+        "an AQM": drawn.queue in {queue["name"] for queue in _core.queues() if queue["aqm"]},
         **{f"rate < {mbit} Mbit/s": drawn.rate < mbit * 1e6 for mbit in (5, 20, 100)},
         **{f"RTT < {ms} ms": drawn.rtt_s * 1e3 < ms for ms in (10, 40, 100)},
         **{f"buffer < {packets} packets": drawn.buffer < packets for packets in (10, 30, 100)},

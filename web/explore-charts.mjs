@@ -83,7 +83,7 @@ const drawn = async () => ({
   window: [await legend(page, "Congestion window"), await label(page, "Congestion window")],
   queue: [await chart(page, "Queue").locator("figcaption").textContent(), await label(page, "Queue")],
   ticks: (await pixels(chart(page, "Queue").locator("canvas"), 0.1)).filter((each) => each === "#a50026").length,
-  links: await page.locator("#results .note").textContent(),
+  links: await page.locator("#results .note:not(.steadiness)").textContent(),
 });
 said.first = await drawn();
 

@@ -138,6 +138,15 @@ await after(() => toml.fill(expected));
 said.expected = { text: expected, verdicts: await page.locator("#results .verdicts li").allTextContents() };
 
 // Flows that are not tables: nothing is changed by guess.
+// Numbers that drift, that change on purpose, or that are steady.
+const drifting = `duration = "30s"\nmeasure_from = "10s"\nstack = "rfc"\n[path]\nrate = "20mbit"\nrtt = "40ms"\nbuffer = "4bdp"\n`;
+const both = '[[flow]]\ncc = "cubic"\n[[flow]]\ncc = "bbr3"\n';
+said.steadiness = { text: drifting + both, said: [] };
+for (const flows of [both, `${both}start = "15s"\n`, '[[flow]]\ncc = "cubic"\n']) {
+  await after(() => toml.fill(drifting + flows));
+  said.steadiness.said.push(await page.locator("#results .steadiness").allTextContents());
+}
+
 const inline = `duration = "5s"\nflow = [{ cc = "cubic" }, { cc = "bbr3" }]\n${path}`;
 await after(() => toml.fill(inline));
 said.inline = {
@@ -191,7 +200,7 @@ const results = () =>
   page
     .locator("#results table tr")
     .evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
-const line = () => page.locator("#results .note").textContent();
+const line = () => page.locator("#results .note:not(.steadiness)").textContent();
 said.pinned = { before: await results(), line: await line() };
 await page.getByRole("button", { name: "Pin this run" }).click();
 await after(() => page.getByLabel("algorithm of cubic").selectOption("newreno"));

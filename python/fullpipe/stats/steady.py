@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,7 @@ from fullpipe.stats.quantity import quantity
 from fullpipe.stats.words import digits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fullpipe.base.metrics import Metrics
     from fullpipe.stats.quantity import Quantity
@@ -75,11 +76,18 @@ class Steadiness(NamedTuple):
     changes: str = ""
     """Changes on purpose within the window."""
 
-    def of(self, columns: Sequence[str]) -> Steadiness:
-        """Returns the verdict on some metrics only, by their columns; on all for none."""
-        if not columns or self.verdict != "drifts":
-            return self
+    def of(self, columns: Iterable[str]) -> Steadiness:
+        """Returns the verdict on some metrics only, by their columns; on all for none.
+
+        It is empty if no course of these metrics is tested, as of completion times.
+        """
         wanted = {followed(each) for each in columns}
+        if not wanted:
+            return self
+        if not wanted & {followed(each) for each in (*_FLOW.values(), *_LINK.values())}:
+            return Steadiness("")
+        if self.verdict != "drifts":
+            return self
         drifting = tuple(each for each in self.drifting if followed(each.quantity.column) in wanted)
         return self._replace(verdict="drifts" if drifting else "steady", drifting=drifting)
 
@@ -137,7 +145,12 @@ class _Number(NamedTuple):
 
 def of_run(metrics: Metrics) -> Steadiness:
     """Judges one run by its metrics."""
-    return judged(table(_core.rows([(0, json.dumps(metrics))])))
+    return of_runs([metrics])
+
+
+def of_runs(runs: Sequence[Metrics]) -> Steadiness:
+    """Judges the runs of one point by their metrics."""
+    return judged(table(_core.rows([(0, json.dumps(each)) for each in runs])))
 
 
 def judged(rows: pl.DataFrame) -> Steadiness:
@@ -219,6 +232,30 @@ def lines(verdicts: Mapping[str, Steadiness]) -> list[str]:
         if len(those) > _MOST_POINTS:
             found.append(f"{says}: {len(those)} of {len(verdicts)} points; the first are above")
     return found
+
+
+def summary(verdicts: Mapping[str, Steadiness], what: str) -> list[str]:
+    """Returns in how many of many results the numbers are steady, then those that drift.
+
+    Args:
+        verdicts: The verdict on each, by its name.
+        what: Their kind in words, as "cells".
+    """
+    count = Counter(each.verdict for each in verdicts.values() if each.verdict)
+    if not count:
+        return []
+    said = f"steady within the measured window: {count['steady']} of {count.total()} {what}"
+    if count["drifts"]:
+        said += f"; {count['drifts']} drift"
+    if count["changes"]:
+        said += f"; {count['changes']} change on purpose, and are not tested"
+    if count["untested"]:
+        said += f"; {count['untested']} too short for a test"
+    drifting = [f"{name}: {each.text}" for name, each in verdicts.items() if each.drifting]
+    shown = drifting[:_MOST_POINTS]
+    if more := len(drifting) - len(shown):
+        shown.append(f"and {more} more")
+    return [said, *shown]
 
 
 def _name(number: _Number) -> str:

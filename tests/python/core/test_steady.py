@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from fullpipe import Comparison, compare, sweep
 from fullpipe import run as simulate
 from fullpipe.results.rows import rows_of
 from fullpipe.runs import lengths
-from fullpipe.stats.steady import judged
+from fullpipe.stats.steady import Steadiness, judged, summary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -239,3 +240,52 @@ def test_seeds_that_swing_each_in_its_own_way_are_steady() -> None:
     found = judged(pl.concat(alike))
     assert found.verdict == "drifts"
     assert found.drifting[0].text == "goodput of cubic rises from 15.0 to 19.0 Mbit/s"
+
+
+def test_a_check_says_that_its_numbers_drift(tmp_path: Path, fullpipe: Fullpipe) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(
+        "duration = '30s'\nmeasure_from = '10s'\nstack = 'rfc'\n"
+        "expect = ['flow.bbr3.goodput >= 2mbit']\n"
+        "[path]\nrate = '20mbit'\nrtt = '40ms'\nbuffer = '4bdp'\n"
+        "[[flow]]\ncc = 'cubic'\n[[flow]]\ncc = 'bbr3'\n"
+    )
+    shown = fullpipe("check", str(file), "--repeat", "5")
+    assert shown.returncode == 0, "a drift is no miss"
+    assert "not steady from the first to the last third" in " ".join(shown.stdout.split())
+    [record] = json.loads(fullpipe("check", str(file), "--repeat", "5", "--json").stdout)
+    assert record["steadiness"]["verdict"] == "drifts"
+    # Only the numbers of the conditions are judged, if they have a course.
+    text = file.read_text()
+    for condition, verdict in (
+        ("link.bottleneck.queue_delay.p95 <= 1s", "steady"),
+        ("jain >= 0.1", "drifts"),
+    ):
+        file.write_text(text.replace("flow.bbr3.goodput >= 2mbit", condition))
+        [record] = json.loads(fullpipe("check", str(file), "--repeat", "5", "--json").stdout)
+        assert record["steadiness"]["verdict"] == verdict
+
+
+def test_a_study_and_an_evaluation_count_what_drifts(tmp_path: Path, fullpipe: Fullpipe) -> None:
+    case = "share_30s_20Mbps_20ms_400pkt_0loss_BBR2_CUBIC"
+    given = ("microsoft", "--case", f"{case}*", "--seeds", "5", "--out", "study")
+    text = " ".join(fullpipe("reproduce", *given).stdout.split())
+    said = "steady within the measured window: 0 of 1 points; 1 drift"
+    assert f"{said} {case}: not steady" in text
+    assert said in (tmp_path / "study/table.md").read_text()
+
+    asked = ("bbr3", "--criterion", "random-loss", "--quick", "--out", "dossier")
+    shown = " ".join(fullpipe("evaluate", *asked).stdout.split())
+    count = re.search(r"steady within the measured window: (\d+) of (\d+) cells", shown)
+    assert count
+    [record] = json.loads(fullpipe("evaluate", *asked, "--json").stdout)
+    verdicts = list(record["steadiness"].values())
+    assert (verdicts.count("steady"), len(verdicts)) == tuple(map(int, count.groups()))
+    assert "steady within the measured window" in (tmp_path / "dossier/dossier.html").read_text()
+
+
+def test_a_number_without_a_course_is_not_called_steady() -> None:
+    drifts = Steadiness("drifts", ())
+    assert drifts.of(["completion_s"]).verdict == ""
+    assert drifts.of(["jain"]).verdict == "steady"
+    assert summary({"a": drifts.of(["completion_s"])}, "cells") == []

@@ -97,6 +97,7 @@ export interface Metrics {
     goodput_bps: number;
     retransmits: number;
     rtt_s: { p50?: number | null } | null;
+    drift?: Record<string, Course>;
   }[];
   links: {
     name: string;
@@ -104,7 +105,22 @@ export interface Metrics {
     drops: number;
     marks: number;
     queue_delay_s: { max?: number | null } | null;
+    drift?: Record<string, Course>;
   }[];
+  steadiness: {
+    verdict: "steady" | "drifts" | "changes" | "untested";
+    /** Changes on purpose within the measured window, in clauses. */
+    changes: string;
+    drifting: { of: "flow" | "link"; name: string; metric: string; test: "trend" | "warm-up" }[];
+  };
+}
+
+/** The course of a number within the measured window: means of its first and its last third. */
+export interface Course {
+  first: number;
+  last: number;
+  warm_up_s?: number;
+  settled?: number;
 }
 
 /** An algorithm's parameter, as its descriptor declares it. */

@@ -22,7 +22,7 @@ import { type Shown as Lesson, showLesson } from "./lessons";
 import { chosen, dataLinks } from "./lines";
 import { type About, ownName, wrapped } from "./own";
 import { drawPipe, type Packets, rowAt } from "./pipe";
-import { tableOf, verdictsOf } from "./results";
+import { steadinessOf, tableOf, verdictsOf } from "./results";
 import { conditions, quoted, tables, withAlgorithm, withoutCondition, written } from "./toml";
 
 const catalogue = (data as unknown as { explore: Catalogue }).explore;
@@ -263,7 +263,11 @@ function states(now: Shown): void {
 
 /** Shows the table of results, with the pinned run's beside. */
 function results({ verdicts }: Shown, metrics: Metrics): void {
-  place("results").replaceChildren(...verdictsOf(verdicts), ...tableOf(metrics, pinned?.metrics));
+  place("results").replaceChildren(
+    ...verdictsOf(verdicts),
+    ...tableOf(metrics, pinned?.metrics),
+    ...steadinessOf(metrics),
+  );
 }
 
 /** Adds the reader's class to what the controls offer; returns the scenario with it. */

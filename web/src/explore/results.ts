@@ -16,6 +16,17 @@ const LINK: [string, (link: Link) => string][] = [
   ["marks", (link) => `${link.marks}`],
 ];
 
+/** Most drifting numbers that are told. */
+const MOST_TOLD = 3;
+/** Words, unit and scale of the numbers that are tested for drift. */
+const DRIFTS: Record<string, [string, string, number]> = {
+  goodput_bps: ["goodput", " Mbit/s", 1e-6],
+  rtt_s: ["RTT", " ms", 1e3],
+  queue_delay_s: ["queueing delay", " ms", 1e3],
+  loss_fraction: ["retransmission rate", "%", 100],
+  utilization: ["utilization", "%", 100],
+};
+
 /** Returns flows or links of two runs in pairs: those of one name, then those left over in their order. */
 function pairs<Kind extends { name: string }>(now: Kind[], pinned: Kind[]): [Kind | null, Kind | null][] {
   const left = pinned.filter(({ name }) => !now.some((each) => each.name === name));
@@ -46,6 +57,28 @@ export function verdictsOf(verdicts: Verdict[]): HTMLElement[] {
     ),
   );
   return [element("ul", { class: "verdicts", "aria-label": "Conditions of expect" }, ...items)];
+}
+
+/** Returns a line on the numbers that drift within the measured window, or are not tested; nothing if all are steady. */
+export function steadinessOf({ flows, links, steadiness }: Metrics): HTMLElement[] {
+  const said = steadiness.drifting.slice(0, MOST_TOLD).map(({ of, name, metric, test }) => {
+    const course = (of === "flow" ? flows : links).find((each) => each.name === name)?.drift?.[metric];
+    const [words, unit, scale] = DRIFTS[metric] ?? [metric, "", 1];
+    const shown = (value: number | undefined): string => rounded((value ?? Number.NaN) * scale) + unit;
+    return test === "warm-up"
+      ? `${words} of ${name} is ${shown(course?.settled)} from ${rounded(course?.warm_up_s ?? Number.NaN)} s on`
+      : `${words} of ${name} goes from ${shown(course?.first)} to ${shown(course?.last)}`;
+  });
+  const more = steadiness.drifting.length - said.length;
+  if (more > 0) said.push(`and ${more} more`);
+  const texts = {
+    steady: "",
+    drifts: `Not steady within the measured window: ${said.join("; ")}.`,
+    changes: `Not tested for drift: ${steadiness.changes}.`,
+    untested: "Not tested for drift: the window is too short.",
+  };
+  const text = texts[steadiness.verdict];
+  return text ? [element("p", { class: "note steadiness" }, text)] : [];
 }
 
 /** Returns the table of flows and a line about the links. */

@@ -16,6 +16,7 @@ from fullpipe.results.sums import in_name
 from fullpipe.run import parse
 from fullpipe.runners import option
 from fullpipe.scenario.origin import read, warm_up
+from fullpipe.stats import steady
 from fullpipe.study.checks.judge import judged
 from fullpipe.study.engine import HERE, drain
 from fullpipe.study.execute import parts
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from fullpipe.base.progress import Counter
     from fullpipe.runners import Runner
+    from fullpipe.stats.steady import Steadiness
     from fullpipe.study.checkpoint import Checkpoint
     from fullpipe.study.checks.judge import JudgedCondition
     from fullpipe.study.engine import Engine, Shard, Step
@@ -82,6 +84,11 @@ class Checked(NamedTuple):
     def columns(self) -> set[str]:
         """The columns that the conditions name."""
         return {each.column for each in self.judged}
+
+    @property
+    def steadiness(self) -> Steadiness:
+        """Whether the numbers of the conditions are steady within the measured window."""
+        return steady.judged(self.rows).of(self.columns)
 
     @property
     def met(self) -> bool:

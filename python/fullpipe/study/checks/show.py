@@ -14,7 +14,7 @@ from fullpipe.base.terminal import printable
 from fullpipe.results import disk
 from fullpipe.runners import SIMULATOR, option
 from fullpipe.runs.view.path import stack_of
-from fullpipe.study.verdicts.show import line
+from fullpipe.study.verdicts.show import line, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +54,8 @@ def show(checked: Checked, console: Console) -> None:
             console.print(Text(f"    {shlex.join(checked.replay(seed))}"), soft_wrap=True)
             if checked.runner == SIMULATOR and not wings.in_page().outsiders(checked.resolved):
                 console.print(Text(f"    {shlex.join(checked.explore(seed))}"), soft_wrap=True)
+    if checked.steadiness.drifting:
+        wrapped(checked.steadiness.text, 2, console, "yellow")
 
 
 def _called(checked: Checked) -> str:
@@ -104,6 +106,7 @@ def records(all_checked: Sequence[Checked]) -> str:
                 "unit": each.unit,
                 "repetitions": each.repetitions,
                 "verdict": each.verdict.value,
+                "steadiness": checked.steadiness.record(),
                 "failed_seeds": each.failed_seeds,
                 "replay": shlex.join(checked.replay(each.failed_seeds[0]))
                 if each.failed_seeds

@@ -321,6 +321,8 @@ def show(
         )
         wrapped(text + (f"; {others}" if others else ""), 7, console, "dim")
     console.print()
+    for text in dossier.steadiness(outcomes):
+        wrapped(text, 0, console, "dim")
 
 
 def _records(outcomes: Sequence[Outcome], tested: Contender) -> list[dict[str, object]]:
@@ -343,6 +345,7 @@ def _records(outcomes: Sequence[Outcome], tested: Contender) -> list[dict[str, o
                 "measured": finite(cell.ours.value) if cell else None,
                 "interval": [finite(cell.ours.low), finite(cell.ours.high)] if cell else None,
                 "bound": finite(cell.bound) if cell else None,
+                "steadiness": {name: verdict.verdict for name, verdict in each.steadiness.items()},
                 "others": {label: finite(number.value) for label, number in cell.others.items()}
                 if cell
                 else {},

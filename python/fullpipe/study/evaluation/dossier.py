@@ -13,6 +13,7 @@ from fullpipe.algorithms.programs.lines import version_of
 from fullpipe.algorithms.resolve import recipe_of
 from fullpipe.report.model import Code, Finding, Number, Report, Section, Table, Text, Timeline
 from fullpipe.runners import is_simulator
+from fullpipe.stats.steady import summary
 from fullpipe.stats.words import digits
 from fullpipe.study.cells import stack_of_cells
 from fullpipe.study.evaluation import worst
@@ -67,6 +68,7 @@ def report(
         ("Baselines", ", ".join(each.label for each in baselines)),
         ("Cells", f"{cells}, {len(seeds)} seeds each, from {seeds[0]} on"),
         *_facts([tested, *baselines], outcomes, runner),
+        *(("Steadiness", each) for each in steadiness(outcomes)),
     ]
     return Report(
         f"{tested.label}: evaluation",
@@ -117,6 +119,18 @@ def _facts(
     if runner.real_time and not warnings:
         found.append(("Warnings", f"none: the machine kept time in all {runs} runs"))
     return found
+
+
+def steadiness(outcomes: Sequence[Outcome]) -> list[str]:
+    """Returns in how many cells the judged number is steady, and those in which it drifts, in words."""
+    return summary(
+        {
+            f"{_headed(each.criterion)}{f', {label}' if label else ''}": verdict
+            for each in outcomes
+            for label, verdict in each.steadiness.items()
+        },
+        "cells",
+    )
 
 
 def summed(outcomes: Sequence[Outcome]) -> str:

@@ -15,6 +15,7 @@ from fullpipe.study.verdicts.judged import Judged, Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fullpipe.stats.steady import Steadiness
     from fullpipe.study.evaluation.measure import Measured
     from fullpipe.study.evaluation.suite import Criterion
     from fullpipe.study.question import BySeed, Contender, Number
@@ -74,6 +75,7 @@ class Outcome:
         cells: All cells, in order.
         worst: The worst cell; None if nothing was run.
         measured: The values.
+        tested: The label of the tested algorithm.
     """
 
     criterion: Criterion
@@ -81,11 +83,22 @@ class Outcome:
     cells: Sequence[CellResult] = ()
     worst: CellResult | None = None
     measured: Measured | None = None
+    tested: str = ""
 
     @property
     def verdict(self) -> Verdict:
         """The verdict."""
         return self.judged.verdict
+
+    @property
+    def steadiness(self) -> dict[str, Steadiness]:
+        """Whether the judged number of each cell is steady within the measured window, by the cell in words."""
+        found = self.measured.steadiness if self.measured else {}
+        return {
+            cell.label: found[cell.number, self.tested]
+            for cell in self.cells
+            if (cell.number, self.tested) in found
+        }
 
     @property
     def missed(self) -> bool:
@@ -127,7 +140,7 @@ def judge(criterion: Criterion, tested: Contender, measured: Measured | None) ->
         runs=len(measured.expected),
         failed=worst.missing,
     )
-    return Outcome(criterion, judged, cells, worst, measured)
+    return Outcome(criterion, judged, cells, worst, measured, tested.label)
 
 
 def bound_words(criterion: Criterion) -> str:

@@ -12,6 +12,7 @@ from fullpipe import _core
 from fullpipe._core import ScenarioError
 from fullpipe.runners.sim import RUNNER
 from fullpipe.stats import rates_per_window
+from fullpipe.stats.steady import by_point
 from fullpipe.study.execute import refuse_points
 from fullpipe.study.sweeps.dataset import Sweep
 from fullpipe.study.sweeps.show import warned
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe.runners import Runner
+    from fullpipe.stats.steady import Steadiness
     from fullpipe.study.evaluation.suite import Criterion
     from fullpipe.study.question import BySeed, Contender, Number, Runs
     from fullpipe.study.spec import SweepSpec
@@ -38,6 +40,7 @@ class Measured:
         expected: The seeds.
         points: The point of the sweep by cell and contender's label.
         directory: The directory of the sweep.
+        steadiness: Whether the judged number is steady within the window, by cell and contender's label.
         warnings: The number of runs with a warning, by runner and warning.
         refused: The reason why the runs can't be made; then there are no values.
     """
@@ -47,6 +50,7 @@ class Measured:
     expected: tuple[int, ...] = ()
     points: Mapping[tuple[int, str], int] = field(default_factory=dict)
     directory: Path | None = None
+    steadiness: Mapping[tuple[int, str], Steadiness] = field(default_factory=dict)
     warnings: Counter[tuple[str, str]] = field(default_factory=Counter)
     refused: str = ""
 
@@ -89,12 +93,25 @@ def measured(
     points = {(cell, each.label): number for number, (cell, each) in enumerate(runs)}
     if criterion.is_recorded:
         values = _variations(criterion, runs, seeds, place, execute)
-        return Measured(values, {}, tuple(seeds), points, place)
+        frames = [Sweep(variation_directory(place, seed)).frame() for seed in seeds]
+        every = pl.concat(frames, how="diagonal_relaxed")
+        return Measured(
+            values, {}, tuple(seeds), points, place, _steadiness(criterion, points, every)
+        )
     execute(criterion.spec(runs, seeds), place, "off")
     rows = Sweep(place).frame().filter(pl.col("seed").is_in(list(seeds)))  # it may have more
     numbers = criterion.values(runs, rows)
     judged = numbers.pop(criterion.judged)
-    return Measured(judged, numbers, tuple(seeds), points, place, warned(Sweep(place)))
+    steady = _steadiness(criterion, points, rows)
+    return Measured(judged, numbers, tuple(seeds), points, place, steady, warned(Sweep(place)))
+
+
+def _steadiness(
+    criterion: Criterion, points: Mapping[tuple[int, str], int], rows: pl.DataFrame
+) -> dict[tuple[int, str], Steadiness]:
+    verdicts = by_point(rows)
+    column = criterion.judged.quantity.column
+    return {key: verdicts[point].of([column]) for key, point in points.items() if point in verdicts}
 
 
 def _variations(

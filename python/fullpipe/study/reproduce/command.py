@@ -18,6 +18,7 @@ from fullpipe.report import write_report
 from fullpipe.results import fresh_directory, objects
 from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER
+from fullpipe.stats.steady import summary
 from fullpipe.study import checkpoint
 from fullpipe.study.engine import HERE
 from fullpipe.study.execute import one_cluster, refuse_engine
@@ -29,7 +30,7 @@ from fullpipe.study.reproduce.study import variants as variants_of
 from fullpipe.study.spec import build
 from fullpipe.study.verdicts.judged import Verdict, records
 from fullpipe.study.verdicts.reader import PublishedError
-from fullpipe.study.verdicts.show import sums
+from fullpipe.study.verdicts.show import sums, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -210,6 +211,8 @@ def _show(published: Published, done: StudyOutcome, rows: Rows, target: Path, st
         show.show(done.outcomes, console)
     if done.claims:
         show_claims.show(done.claims, console)
+    for each in summary(done.steadiness, "points"):
+        wrapped(each, 0, console, "dim")
     console.print(Text(sums(done.judged), style="bold"))
     if rows:
         show.show_variants([(name, variant.outcomes) for name, variant in rows], console)

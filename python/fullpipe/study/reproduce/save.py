@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fullpipe.results import disk, write_parquet
 from fullpipe.runners import is_simulator
+from fullpipe.stats.steady import summary
 from fullpipe.study.reproduce import show, show_claims
 from fullpipe.study.reproduce.measures.link import lost
 from fullpipe.study.reproduce.pictures import BRIEF
@@ -137,6 +138,8 @@ def _markdown(published: Published, study: StudyOutcome) -> str:
         lines += show.markdown(study.outcomes)
     if study.claims:
         lines += show_claims.markdown(study.claims)
+    for each in summary(study.steadiness, "points"):
+        lines += [f"- {each}", ""]
     return "\n".join(lines)
 
 

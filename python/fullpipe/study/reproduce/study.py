@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from fullpipe import _core
 from fullpipe.errors import RunnerError
 from fullpipe.runners import is_simulator, refuse
 from fullpipe.runners.sim import RUNNER
+from fullpipe.stats.steady import of_runs
 from fullpipe.study.engine import HERE
 from fullpipe.study.reproduce import claims
 from fullpipe.study.reproduce.measures import bounds
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fullpipe.runners import Runner
+    from fullpipe.stats.steady import Steadiness
     from fullpipe.study.engine import Engine
     from fullpipe.study.reproduce.claims import Claim, Samples
     from fullpipe.study.reproduce.groups import Point
@@ -66,6 +69,15 @@ class StudyOutcome:
     def judged(self) -> list[Judged[Any]]:
         """All judged cells and claims."""
         return [*(cell for outcome in self.outcomes for cell in outcome.cells), *self.claims]
+
+    @cached_property
+    def steadiness(self) -> dict[str, Steadiness]:
+        """Whether the numbers of each point's flows are steady within the measured window, by the point's name."""
+        return {
+            point.name: of_runs([run.metrics for run in runs])
+            for point, runs in self.samples.items()
+            if runs
+        }
 
     @property
     def verdicts(self) -> list[Verdict]:

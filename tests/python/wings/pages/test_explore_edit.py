@@ -122,6 +122,19 @@ def test_conditions_are_judged_and_worded_as_by_check(seen: dict[str, Any]) -> N
     assert {each.met for each in judgments} == {True, False}
 
 
+def test_numbers_that_drift_are_those_of_the_command(seen: dict[str, Any]) -> None:
+    [drifts], [changes], steady = seen["steadiness"]["said"]
+    metrics = fullpipe.run(seen["steadiness"]["text"]).metrics
+    [cubic, bbr3] = [flow["drift"]["goodput_bps"] for flow in metrics["flows"]]
+    assert drifts == (
+        "Not steady within the measured window: "
+        f"goodput of cubic goes from {cubic['first'] / 1e6:.4g} Mbit/s to {cubic['last'] / 1e6:.4g} Mbit/s; "
+        f"goodput of bbr3 goes from {bbr3['first'] / 1e6:.4g} Mbit/s to {bbr3['last'] / 1e6:.4g} Mbit/s."
+    )
+    assert changes == "Not tested for drift: flow bbr3 starts at 15s."
+    assert steady == []
+
+
 def test_flows_that_are_no_tables_are_changed_in_the_text_alone(seen: dict[str, Any]) -> None:
     inline = seen["inline"]
     assert inline["groups"] == []

@@ -11,7 +11,7 @@ READY_ALL := .venv/.ready-all
 ENGINE := python/fullpipe/wings/pages/explore/assets/engine.wasm.gz
 
 # Files from which the package is built.
-SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(filter-out crates/wings/quic/% crates/wings/kernel/%,$(wildcard crates/*/Cargo.toml crates/wings/*/Cargo.toml crates/*/profiles/*.toml crates/*/presets/*.toml) $(shell find crates/*/src crates/wings/*/src -type f))
+SOURCES := Cargo.toml crates/python/build.rs Cargo.lock pyproject.toml uv.lock $(filter-out crates/wings/quic/% crates/wings/kernel/%,$(wildcard crates/*/Cargo.toml crates/wings/*/Cargo.toml crates/*/profiles/*.toml crates/*/presets/*.toml) $(shell find crates/*/src crates/wings/*/src -type f))
 
 # Keeps cargo from joining make's job server when targets run in parallel.
 ALONE := env -u MAKEFLAGS -u MFLAGS
@@ -188,11 +188,15 @@ kernel-guest: setup kernel ## cells of the kernel oracle, ECN and cost of the BP
 WHEEL ?= manylinux2014
 WHEEL_TARGET := $(shell uname -m)-unknown-linux-gnu
 
+# The commit for `fullpipe --version`. Without .git, as in a container: make wheel COMMIT=…
+COMMIT ?= $(shell git describe --always --dirty '--exclude=*' --abbrev=12 2> /dev/null)
+
 # fullpipe-kernel is linked against this machine's C library in both: the kernels that it is for, since Linux 6.4, come with
 # newer ones than Debian 12.
 wheel: $(UV) $(ENGINE) kernel $(if $(filter linux,$(WHEEL)),quic) ## build a wheel with real QUIC and the simulator for pages, and an sdist, into target/dist: ten minutes (WHEEL=linux: from existing builds)
 	$(ALONE) $(UV) sync --locked --inexact --only-group wheel
 	rm -rf target/dist python/fullpipe/_bin && mkdir -p target/dist python/fullpipe/_bin
+	printf '%s\n' "$(COMMIT)" > python/fullpipe/_commit
 	install -s $(BIN)/fullpipe-kernel python/fullpipe/_bin/
 	install -D --mode=644 --target-directory=python/fullpipe/_bin/fullpipe-bpf $(BIN)/fullpipe-bpf/*
 ifeq ($(WHEEL),linux)
@@ -205,6 +209,7 @@ else
 endif
 	rm -r python/fullpipe/_bin
 	$(ALONE) $(BIN)/maturin sdist --out target/dist
+	rm python/fullpipe/_commit
 	@ls -lh target/dist
 
 test-quic: test-quic-rust setup-dev ## run the tests of real QUIC
@@ -324,4 +329,4 @@ fuzz: $(READY) ## fuzz each target for FUZZ_SECONDS=60, going on from the previo
 	$(BIN)/python tools/fuzz.py run --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_TARGETS)
 
 clean: ## remove everything built or installed here; what remains is ~/.cache/fullpipe (user-mode Linux)
-	rm -rf target .venv python/fullpipe/*.so python/fullpipe/_bin web/node_modules
+	rm -rf target .venv python/fullpipe/*.so python/fullpipe/_bin python/fullpipe/_commit web/node_modules

@@ -39,6 +39,7 @@ __all__ = [
     "SweepPlan",
     "SweepRun",
     "TextReader",
+    "__sources__",
     "__version__",
     "agent",
     "agent_plan",
@@ -106,6 +107,8 @@ __all__ = [
     "with_params",
 ]
 
+__sources__: str
+"""A fingerprint of the sources from which this module was built, and of the crates that these use."""
 __version__: str
 
 _Numbers: TypeAlias = NDArray[np.float32] | NDArray[np.uint64] | NDArray[np.uint32]
@@ -1090,6 +1093,7 @@ class SweepPlan:
         repeat: int | None,
         seed: int | None,
         points: Sequence[Sequence[tuple[str, str]]] | None,
+        whole: Sequence[str] = ...,
         controllers: Sequence[_GivenController] = ...,
     ) -> SweepPlan:
         """Creates the points of a scenario's text, and checks each.
@@ -1105,6 +1109,8 @@ class SweepPlan:
             repeat: Runs of each point.
             seed: Seed of the first run of each point.
             points: The points themselves, instead of axes.
+            whole: The complete scenarios of the points, as :meth:`scenarios` returned them once; the settings only
+                name them. Empty to make the scenarios from the text and the settings.
             controllers: Algorithms in Python.
 
         Raises:

@@ -128,7 +128,7 @@ def run(
             Bar() if progress is None and is_notebook() else nullcontext(progress) as shown,
             interruptible() if scenario.controllers or _core.plugins() else nullcontext(),
         ):
-            return Run(scenario, chosen.execute(scenario, trace, shown))
+            return Run(scenario, chosen.execute(scenario, trace, shown), trace)
 
     if until is None:
         return execute(loaded)

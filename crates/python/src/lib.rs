@@ -101,6 +101,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__sources__", env!("FULLPIPE_SOURCES"))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

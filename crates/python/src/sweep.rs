@@ -35,7 +35,7 @@ type Pairs = Vec<(String, String)>;
 impl SweepPlan {
     /// Creates the points of a scenario's text, and checks each.
     #[staticmethod]
-    #[pyo3(signature = (text, file, *, fixed, axes, given, together, sample, repeat, seed, points, controllers=vec![]))]
+    #[pyo3(signature = (text, file, *, fixed, axes, given, together, sample, repeat, seed, points, whole=vec![], controllers=vec![]))]
     #[expect(clippy::too_many_arguments, reason = "each by its name")]
     fn make(
         py: Python<'_>,
@@ -49,9 +49,10 @@ impl SweepPlan {
         repeat: Option<u64>,
         seed: Option<u64>,
         points: Option<Vec<Pairs>>,
+        whole: Vec<String>,
         controllers: Given,
     ) -> PyResult<SweepPlan> {
-        let request = Request {
+        let mut request = Request {
             fixed,
             axes,
             set: given,
@@ -60,11 +61,19 @@ impl SweepPlan {
             repeat,
             seed,
             points,
+            whole: Vec::new(),
         };
         let registry = registry(py, controllers);
-        let template =
-            || Template::read(text, file).map(|template| template.with_library(Arc::new(Files)));
-        let plan = py.detach(|| guarded(|| Plan::of(template()?, &request, registry)))?;
+        let template = |text: &str| {
+            Template::read(text, file).map(|template| template.with_library(Arc::new(Files)))
+        };
+        let plan = py.detach(|| {
+            guarded(|| {
+                let whole: Result<_, _> = whole.iter().map(|each| template(each)).collect();
+                request.whole = whole?;
+                Plan::of(template(text)?, &request, registry)
+            })
+        })?;
         plan.map(|plan| SweepPlan {
             inner: Arc::new(plan),
         })

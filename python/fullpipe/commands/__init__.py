@@ -66,9 +66,9 @@ Examples:
 
 def _version(ctx: click.Context, _param: click.Parameter, given: bool) -> None:
     if given and not ctx.resilient_parsing:
-        from fullpipe._core import __version__
+        from fullpipe.base.build import told
 
-        print(f"fullpipe {__version__}")
+        print(told())
         ctx.exit()
 
 

@@ -76,11 +76,11 @@ def _build() -> str:
     from importlib.metadata import PackageNotFoundError, distribution
 
     from fullpipe import _core
-    from fullpipe.study.spec import build
+    from fullpipe.base.build import told
 
     # This message is in a core that was compiled with overflow checks, as cargo's dev profile has.
     checked = b"attempt to add with overflow" in Path(_core.__file__).read_bytes()
-    words = [_core.__version__, f"build {build()}", "debug" if checked else "release"]
+    words = [told().removeprefix("fullpipe "), "debug" if checked else "release"]
     try:
         installed = distribution("fullpipe")
     except PackageNotFoundError:

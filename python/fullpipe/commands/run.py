@@ -232,7 +232,7 @@ def _run(
                 what = "simulating" if runner.name == "sim" else f"running on {runner.name}"
                 bar = Intervals(what) if runner.real_time and not as_json else Bar(what)
                 with bar:
-                    done.append(Run(scenario, runner.execute(scenario, level, bar)))
+                    done.append(Run(scenario, runner.execute(scenario, level, bar), level))
                 walls_s.append(time.perf_counter() - start)
             longer = next(tried, None) if tried and is_drifting(_verdicts(done)) else None
             if longer is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from fullpipe.algorithms.own import Own  # noqa: TC001  (read at run time)
+from fullpipe.base.build import Made
 from fullpipe.results.kept import read_sealed
 
 if TYPE_CHECKING:
@@ -24,12 +25,10 @@ class AxisAbout(TypedDict):
     unit: str | None
 
 
-class SweepAbout(TypedDict):
+class SweepAbout(Made):
     """The contents of `sweep.json`."""
 
     format: int
-    version: str
-    build: str
     identity: str
     command: str
     file: str
@@ -43,12 +42,15 @@ class SweepAbout(TypedDict):
     runs: int
     added_jitter: dict[str, str | list[str]]
     algorithms: NotRequired[list[Own]]
+    trace: NotRequired[str]
+    """The trace level of the first seeds, as the user or the number of points chose it."""
+    fingerprint: NotRequired[str]
+    """The fingerprint of all rows; without it a run is missing, or only real clocks ran."""
 
 
-class ComparisonAbout(TypedDict):
+class ComparisonAbout(Made):
     """The contents of `compare.json`."""
 
-    version: str
     command: str
     algorithms: list[str]
 

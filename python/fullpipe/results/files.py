@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
@@ -13,11 +14,13 @@ from fullpipe.results import disk, sums
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     import polars as pl
     from matplotlib.figure import Figure
 
+KEY = "fullpipe"
+"""The key of the metadata of a Parquet file."""
 RUNNERS = "runners.json"
 """File with the names of the runners of one scenario, in their order; each runner has a directory of its name."""
 
@@ -149,8 +152,16 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
         frame.write_parquet(file)
 
 
-def write_shard(frame: pl.DataFrame, folder: Path, stem: str) -> Path:
+def write_shard(
+    frame: pl.DataFrame, folder: Path, stem: str, about: Mapping[str, object] | None = None
+) -> Path:
     """Writes a frame as the Parquet file `STEM-CHECKSUM.parquet`, which appears complete or not at all.
+
+    Args:
+        frame: The frame.
+        folder: The folder.
+        stem: The beginning of the file's name.
+        about: A JSON object for the file's metadata, which :func:`fullpipe.results.kept.parquet_about` reads.
 
     Returns:
         The file.
@@ -159,7 +170,7 @@ def write_shard(frame: pl.DataFrame, folder: Path, stem: str) -> Path:
         OSError: When it can't be written.
     """
     content = BytesIO()
-    frame.write_parquet(content)
+    frame.write_parquet(content, metadata={KEY: json.dumps(about)} if about else None)
     file = folder / f"{stem}-{sums.in_name(content.getbuffer())}.parquet"
     disk.put(file, content.getbuffer())
     return file

@@ -11,6 +11,7 @@ from fullpipe.algorithms.own import FILE, own
 from fullpipe.algorithms.programs import left
 from fullpipe.results import disk
 from fullpipe.results.files import RUNNERS, write_parquet
+from fullpipe.results.made import write_made
 from fullpipe.results.model import TABLES, table_file
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def save_run(run: RunData, directory: Path, *, picture: bool = True) -> None:
     disk.write(directory / "resolved.toml", run.scenario.to_toml())
     if found := own(_core.algorithm_names(run.scenario.to_toml())):
         disk.write(directory / FILE, json.dumps({"algorithms": found}, indent=1) + "\n")
+    write_made(directory, trace=run.level)
     disk.write(directory / "metrics.json", json.dumps(run.metrics, indent=2) + "\n")
     if run.files is not None:
         left.save(run.files, directory / PROGRAMS)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe.algorithms import own
+from fullpipe.base.build import told
 from fullpipe.base.metrics import Metrics
 from fullpipe.results.about import TEST, Measured, RunnersAbout, TestAbout
 from fullpipe.results.files import RUNNERS
 from fullpipe.results.kept import read_json, read_measured, read_text
+from fullpipe.results.made import read_made
 from fullpipe.results.model import (
     RUNNER,
     TABLES,
@@ -61,7 +63,7 @@ def load_run(directory: Path) -> Results:
         title,
         about,
         [
-            ("Version", f"fullpipe {metrics['version']}"),
+            ("Version", told(read_made(directory) or {"version": metrics["version"]})),
             ("Runs", "1, measured") if point.measured else _runs(seed, test),
             *own.facts(algorithms),
             *_ran_on(metrics),

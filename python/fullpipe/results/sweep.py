@@ -11,8 +11,10 @@ import polars as pl
 
 from fullpipe.algorithms.own import facts as facts_of
 from fullpipe.algorithms.own import options
+from fullpipe.base.build import told
 from fullpipe.results import about as abouts
-from fullpipe.results.kept import read_json, read_parquet, shards
+from fullpipe.results import fingerprint
+from fullpipe.results.kept import read_json, read_parquet, scan_parquet, shards
 from fullpipe.results.model import RUNNER, TABLES, Axis, NoResultsError, Point, Results, Series
 from fullpipe.results.objects import called
 from fullpipe.results.overlay import overlays
@@ -57,6 +59,22 @@ def shard_stem(first: int, end: int, identity: str, runner: str) -> str:
     """Returns the name of a shard's file without its checksum."""
     whose = "" if runner == SIMULATOR else f"-{runner}"
     return f"{first:07}-{end:07}-{identity}{whose}"
+
+
+def fingerprint_of(directory: Path, about: abouts.SweepAbout) -> str | None:
+    """Returns the fingerprint of all rows of a sweep that are not of real clocks; None without such rows.
+
+    Raises:
+        DamagedError: When a shard is damaged.
+    """
+    frames = [scan_parquet(each.file) for each in shard_files(directory, about["identity"])]
+    names = [each.collect_schema().names() for each in frames]
+    known = [
+        each.select(fingerprint.NAME).collect()[fingerprint.NAME]
+        for each, columns in zip(frames, names, strict=True)
+        if fingerprint.NAME in columns
+    ]
+    return fingerprint.of_all(pl.concat(known).to_list()) if known else None
 
 
 def load_sweep(directory: Path) -> Results:
@@ -134,7 +152,7 @@ def _facts(
 ) -> list[tuple[str, str]]:
     facts = [
         ("Command", about["command"]),
-        ("Version", f"fullpipe {about['version']}, build {about['build']}"),
+        ("Version", told(about)),
         *facts_of(about.get("algorithms", [])),
     ]
     runs = rows.select("point", "seed").n_unique()

@@ -49,14 +49,16 @@ class RunData:
             them.
         trace_hash: A fingerprint of the trace, 16 hexadecimal digits: the same scenario and seed
             give the same one on every machine. None without a trace.
+        level: The trace level that the runner was asked for; None if it is unknown.
     """
 
     scenario: _core.Scenario
     metrics: Metrics
     trace_hash: str | None
+    level: str | None
 
-    def __init__(self, scenario: _core.Scenario, result: Result) -> None:
-        self.scenario = scenario
+    def __init__(self, scenario: _core.Scenario, result: Result, level: str | None = None) -> None:
+        self.scenario, self.level = scenario, level
         self.metrics = cast(
             "Metrics", {**json.loads(result.metrics_json()), "trace_hash": result.trace_hash}
         )

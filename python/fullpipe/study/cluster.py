@@ -17,10 +17,10 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fullpipe.base.build import build
 from fullpipe.errors import Exit, Stopped, fail, how_to_add
 from fullpipe.study.engine import RAY, ClusterError, NoClusterError
 from fullpipe.study.shipped import pack
-from fullpipe.study.spec import build
 from fullpipe.study.worker import Refused
 
 if TYPE_CHECKING:

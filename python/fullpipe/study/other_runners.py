@@ -221,12 +221,13 @@ def _run(spec: SweepSpec, level: Level, run: ScheduledRun, progress: Progress) -
     point = run.number % points
     scenario = scenario_of(spec, point, seed + run.number // points)
     began = datetime.now(UTC)
+    wanted = level(run.number, scenario)
     try:
-        result = run.runner.execute(scenario, level(run.number, scenario), progress)
+        result = run.runner.execute(scenario, wanted, progress)
     except ScenarioError as error:
         return Made(None, error=error)
     rows = _core.rows([(point, result.metrics_json())])
-    finished = Run(scenario, result)
+    finished = Run(scenario, result, wanted)
     more = {"order": run.order, "began": began}
     shard = Shard(run.number, run.number + 1, rows, run.runner.name, more, finished)
     return Made(shard, finished.metrics["packets"])

@@ -52,7 +52,7 @@ class Setup:
         """
         scenario, level = self.scenario(seed), trace or self.trace
         refuse(runner, scenario, level)
-        return Run(scenario, runner.execute(scenario, level, progress))
+        return Run(scenario, runner.execute(scenario, level, progress), level)
 
     def written(self) -> str:
         """Returns TOML with the same result: the text, or with overridden keys the resolved scenario."""

@@ -8,13 +8,13 @@ import sys
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
 from fullpipe.algorithms.plugins import used
 from fullpipe.algorithms.resolve import code, described
+from fullpipe.base.build import build
 from fullpipe.base.memory import available
 from fullpipe.errors import refusal
 from fullpipe.results.about import SWEEP_FORMAT
@@ -34,14 +34,6 @@ if TYPE_CHECKING:
 _CHUNK = 1000
 _LOOK_UP_S = 0.1
 _ENDLESS_S = 1e9
-
-
-@cache
-def build() -> str:
-    """Returns a fingerprint of this program's version and its compiled core, 16 hexadecimal digits."""
-    digest = hashlib.sha256(_core.__version__.encode())
-    digest.update(Path(_core.__file__).read_bytes())
-    return digest.hexdigest()[:16]
 
 
 class Planned(ABC):

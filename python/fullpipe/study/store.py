@@ -9,10 +9,9 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from fullpipe._core import __version__
+from fullpipe.base.build import build, made
 from fullpipe.errors import DamagedError
 from fullpipe.results import disk, fresh_directory, sums
-from fullpipe.study.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -125,8 +124,7 @@ def header(identity: str, format_: int, command: str) -> dict[str, Any]:
     """Returns the first entries of the JSON file of every store."""
     return {
         "format": format_,
-        "version": __version__,
-        "build": build(),
+        **made(),
         "identity": identity,
         "command": command,
     }

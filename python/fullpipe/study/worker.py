@@ -8,8 +8,8 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe._core import ScenarioError
+from fullpipe.base.build import build
 from fullpipe.study.shipped import Unpacked
-from fullpipe.study.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -37,7 +37,7 @@ def test_help_needs_nothing_slow() -> None:
 
 def test_help_and_version(fullpipe: Fullpipe) -> None:
     assert "run" in fullpipe("--help").stdout
-    assert fullpipe("--version").stdout == f"fullpipe {package.__version__}\n"
+    assert fullpipe("--version").stdout.startswith(f"fullpipe {package.__version__}, commit ")
 
 
 def test_json_is_one_object_of_the_agreed_shape(fullpipe: Fullpipe, scenario: Path) -> None:
@@ -145,6 +145,7 @@ def test_out_without_trace_keeps_the_metrics(
         "scenario.toml",
         "resolved.toml",
         "metrics.json",
+        "made.json",
         "SHA256SUMS",
     }
 

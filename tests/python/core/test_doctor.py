@@ -54,7 +54,7 @@ def test_a_report_is_one_fenced_block_of_what_doctor_knows(fullpipe: Fullpipe) -
     first, *lines, last = told.stdout.splitlines()
     assert (first, last) == ("```text", "```")
     said = dict(line.split(": ", 1) for line in lines)
-    assert said["fullpipe"].startswith(f"{__version__}, build ")
+    assert said["fullpipe"].startswith(f"{__version__}, commit ")
     assert {"release", "debug"} & set(said["fullpipe"].split(", "))
     assert said["python"].endswith(platform.python_version())
     assert f"polars {polars.__version__}" in said["libraries"]

@@ -50,7 +50,7 @@ OTHERS = {
     "study/records.py": "lines of the door's read_lines, each with its checksum",
     "study/shipped.py": "the user's files, to send them, and the text of a scenario",
     "results/objects.py": "a copy of an object store, whose files the door reads later",
-    "study/spec.py": "the program's own extension, for its fingerprint",
+    "base/build.py": "the program's own sources, and what its build wrote",
     "study/cells.py": "the text of a scenario, from the package or a user's suite",
     "algorithms/guard.py": "the names of this process's threads",
     "study/checks/judge.py": "verdicts of the core",

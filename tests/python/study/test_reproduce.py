@@ -155,6 +155,7 @@ def test_the_command_keeps_what_it_found(fullpipe: Fullpipe, tmp_path: Path) -> 
             "overview.png",
             "table.md",
             "SHA256SUMS",
+            "made.json",
             "table.json",
             "published.toml",
             "runs.parquet",

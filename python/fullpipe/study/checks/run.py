@@ -10,6 +10,7 @@ import polars as pl
 
 from fullpipe import _core
 from fullpipe.algorithms.own import options, own
+from fullpipe.base.build import build
 from fullpipe.base.frame import table
 from fullpipe.errors import UnrepeatableError, refusal
 from fullpipe.results.sums import in_name
@@ -20,7 +21,7 @@ from fullpipe.stats import steady
 from fullpipe.study.checks.judge import judged
 from fullpipe.study.engine import HERE, drain
 from fullpipe.study.execute import parts
-from fullpipe.study.spec import SweepSpec, build
+from fullpipe.study.spec import SweepSpec
 from fullpipe.study.store import gaps
 
 if TYPE_CHECKING:

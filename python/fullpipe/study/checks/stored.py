@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
-from fullpipe._core import __version__
+from fullpipe.base.build import Made, made
 from fullpipe.errors import UserError
 from fullpipe.results import read_parquet, write_parquet
 from fullpipe.results.kept import read_sealed
@@ -35,11 +35,10 @@ class ScenarioAbout(TypedDict):
     """The file with a row per flow and run."""
 
 
-class CheckAbout(TypedDict):
+class CheckAbout(Made):
     """The contents of `check.json`."""
 
     format: int
-    version: str
     scenarios: list[ScenarioAbout]
 
 
@@ -74,7 +73,7 @@ def write(all_checked: Sequence[Checked], directory: Path) -> None:
                 "rows": name,
             }
         )
-    about: CheckAbout = {"format": _FORMAT, "version": __version__, "scenarios": scenarios}
+    about: CheckAbout = {"format": _FORMAT, **made(), "scenarios": scenarios}
     write_json(directory / FILE, {**about})
 
 

@@ -59,7 +59,7 @@ def compare(
         RuleError: When `until` is another rule.
     """
     from fullpipe.runs.view.path import path_line
-    from fullpipe.study.comparison.show import facts, records, show
+    from fullpipe.study.comparison.show import facts, fingerprint_of, records, show
 
     start = time.perf_counter()
     refuse_engine(engine, runners)
@@ -82,7 +82,7 @@ def compare(
     directory = kept.directory
     with printing():
         if as_json:
-            print(records(kept, asked, control.records(directory)))
+            print(records(kept, asked, control.records(directory), fingerprint_of(directory)))
             if not holds:
                 print(said, file=sys.stderr)
             return holds

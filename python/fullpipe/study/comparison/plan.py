@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullpipe._core import __version__
 from fullpipe.algorithms.resolve import PROGRAM, kind_of
+from fullpipe.base.build import made
 from fullpipe.errors import DamagedError, refusal
 from fullpipe.report import control
 from fullpipe.results import about as abouts
@@ -204,7 +204,7 @@ def open_directory(directory: Path, comparison: Comparison, command: str, called
         DamagedError: When its `compare.json` is damaged or another, and there are no runs.
         OSError: When it can't be written.
     """
-    about = {"version": __version__, "command": command, "algorithms": list(comparison.algorithms)}
+    about = {**made(), "command": command, "algorithms": list(comparison.algorithms)}
 
     def write(place: Path) -> None:
         disk.write(place / FILE, json.dumps(about, indent=1) + "\n")

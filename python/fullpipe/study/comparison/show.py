@@ -11,14 +11,18 @@ from rich.text import Text
 from fullpipe.report import values
 from fullpipe.report.panels import differences, steady
 from fullpipe.report.terminal import WIDE, Line, columns, print_table
+from fullpipe.results import about as abouts
+from fullpipe.results.fingerprint import of_all
 from fullpipe.results.objects import called
 from fullpipe.runs.view.table import Trimmed, digits
 from fullpipe.stats import sentences
 from fullpipe.stats.compare import ADVISED, more_seeds
 from fullpipe.stats.words import by_size, none_significant, with_price
+from fullpipe.study.comparison.plan import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from rich.console import Console
 
@@ -142,14 +146,26 @@ def facts(kept: Results, spec: SweepSpec, runs: int, packets: int, wall_s: float
     added = [f"{key} {jitter}" for key, jitter, _ in spec.plan.added_jitter]
     if added:
         yield f"jitter added so that repetitions differ: {', '.join(added)}"
+    if known := fingerprint_of(kept.directory):
+        yield f"fingerprint {known}"
     place = called(kept.directory)
     yield f"kept in {place}, with picture.png; for a report: fullpipe report {place}"
 
 
+def fingerprint_of(directory: Path) -> str | None:
+    """Returns the fingerprint of all rows of a comparison, alone and together; None if a part has none."""
+    found = [abouts.sweep(directory / part).get("fingerprint") for part in PARTS]
+    known = [each for each in found if each]
+    return of_all(known) if len(known) == len(PARTS) else None
+
+
 def records(
-    kept: Results, asked: Sequence[str] = (), control: Sequence[dict[str, object]] = ()
+    kept: Results,
+    asked: Sequence[str] = (),
+    control: Sequence[dict[str, object]] = (),
+    fingerprint: str | None = None,
 ) -> str:
-    """Returns a JSON object: means with 95 % intervals in SI units, the sentences, and the control of programs.
+    """Returns a JSON object: means with 95 % intervals in SI units, sentences, control of programs, and fingerprint.
 
     Raises:
         MetricError: When a metric is unknown, or the runs have no value of it.
@@ -175,7 +191,10 @@ def records(
         }
         for group in groups
     ]
-    also = {"control": list(control)} if control else {}
+    also = {
+        **({"control": list(control)} if control else {}),
+        **({"fingerprint": fingerprint} if fingerprint else {}),
+    }
     return json.dumps({"rows": rows, "sentences": _told(groups, measures, kept), **also})
 
 

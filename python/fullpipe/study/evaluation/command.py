@@ -14,6 +14,7 @@ from rich.text import Text
 from fullpipe.algorithms.own import own
 from fullpipe.algorithms.resolve import code, described, short_name
 from fullpipe.base import terminal
+from fullpipe.base.build import build
 from fullpipe.base.progress import Counter
 from fullpipe.errors import FailedRunsError, UserError, printing, stoppable
 from fullpipe.report.markdown import lines
@@ -30,7 +31,7 @@ from fullpipe.study.evaluation.judge import WORDS, judge
 from fullpipe.study.evaluation.measure import measured
 from fullpipe.study.execute import one_cluster, parts, refuse_engine, telling
 from fullpipe.study.question import Contender
-from fullpipe.study.spec import SweepSpec, build, command_line
+from fullpipe.study.spec import SweepSpec, command_line
 from fullpipe.study.sweeps.execute import Execution
 from fullpipe.study.verdicts.judged import Verdict, finite, write_table
 from fullpipe.study.verdicts.show import STYLES, wrapped

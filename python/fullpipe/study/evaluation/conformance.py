@@ -17,6 +17,7 @@ from rich.text import Text
 from fullpipe import _core
 from fullpipe.algorithms.resolve import NONE, code, described, kind_of
 from fullpipe.base import terminal
+from fullpipe.base.build import build
 from fullpipe.base.progress import counting
 from fullpipe.errors import printing
 from fullpipe.results import disk, kept, suited_interval
@@ -25,7 +26,6 @@ from fullpipe.results.sums import in_name, is_whole_directory
 from fullpipe.run import load, run
 from fullpipe.runners import refuse_kind
 from fullpipe.study.checkpoint import new_results
-from fullpipe.study.spec import build
 from fullpipe.study.verdicts.estimate import Estimate
 from fullpipe.study.verdicts.judged import Judged, Verdict, finite, write_table
 from fullpipe.study.verdicts.show import line, row

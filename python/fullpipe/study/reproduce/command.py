@@ -12,6 +12,7 @@ from rich.text import Text
 
 from fullpipe._core import __version__
 from fullpipe.base import terminal
+from fullpipe.base.build import build
 from fullpipe.base.progress import counting
 from fullpipe.errors import DamagedError, printing, stoppable
 from fullpipe.report import write_report
@@ -27,7 +28,6 @@ from fullpipe.study.reproduce import save, show, show_claims
 from fullpipe.study.reproduce.runner import Again, Stored
 from fullpipe.study.reproduce.study import count_runs, study
 from fullpipe.study.reproduce.study import variants as variants_of
-from fullpipe.study.spec import build
 from fullpipe.study.verdicts.judged import Verdict, records
 from fullpipe.study.verdicts.reader import PublishedError
 from fullpipe.study.verdicts.show import sums, wrapped
@@ -35,6 +35,7 @@ from fullpipe.study.verdicts.show import sums, wrapped
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fullpipe.results.made import StudyAbout
     from fullpipe.runners import Runner
     from fullpipe.study.engine import Engine
     from fullpipe.study.reproduce.published import Published
@@ -107,7 +108,13 @@ def reproduce(
     target = out or _free(published.name if simulated else f"{published.name}-{runner.name}", about)
     with objects.writable(target) as (place, _):
         so_far = checkpoint.Checkpoint(place, about, called or str(place))
-        done, rows = _executed(published, others, runner, engine, so_far, place, called)
+        options: StudyAbout = {
+            "cases": list(cases),
+            "seeds": seeds,
+            "settings": [list(each) for each in settings],
+            "runner": runner.name,
+        }
+        done, rows = _executed(published, others, runner, engine, so_far, place, called, options)
         with stoppable(
             lambda: "before the report was written", kept=f"all other results are in {target}"
         ):
@@ -128,6 +135,7 @@ def _executed(
     so_far: checkpoint.Checkpoint,
     target: Path,
     called: str | None,
+    options: StudyAbout,
 ) -> tuple[StudyOutcome, Rows]:
     """Runs a study and its variants, and writes the results."""
     runs = sum(count_runs(each, runner) for each in (published, *(each for _, each in others)))
@@ -152,7 +160,7 @@ def _executed(
             (name, study(variant, advance, runner, Stored(so_far, name), engine))
             for name, variant in others
         ]
-        save.save(published, done, aside)
+        save.save(published, done, aside, options)
         drawings = save.drawings(published, done, Again(runner, engine, so_far))
         drawing = bar.add_task("drawing", total=len(drawings))
         for name, draw in drawings.items():

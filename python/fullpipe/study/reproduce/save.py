@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fullpipe.base.metrics import Distribution, Metrics
+    from fullpipe.results.made import StudyAbout
     from fullpipe.study.repeated import Setup
     from fullpipe.study.reproduce.pictures import Picture
     from fullpipe.study.reproduce.published import Published
@@ -29,14 +30,14 @@ if TYPE_CHECKING:
     from fullpipe.study.reproduce.study import StudyOutcome
 
 
-def save(published: Published, study: StudyOutcome, directory: Path) -> None:
-    """Writes everything except figures.
+def save(published: Published, study: StudyOutcome, directory: Path, about: StudyAbout) -> None:
+    """Writes everything except figures; `about` has the options of the study.
 
     Raises:
         OSError: When a file can't be written.
     """
     disk.copy(published.file, directory / "published.toml")
-    write_table(directory, _markdown(published, study), records(study.judged))
+    write_table(directory, _markdown(published, study), records(study.judged), about)
     disk.make_folder(directory / "scenarios")
     for point in (*study.samples, *(outcome.case.point for outcome in study.outcomes)):
         disk.write(directory / "scenarios" / f"{_file(point.name)}.toml", point.setup.written())

@@ -77,6 +77,14 @@ class Sweep(Kept):
         return list(self.about["runners"])
 
     @property
+    def fingerprint(self) -> str | None:
+        """The fingerprint of all rows, 16 hexadecimal digits; None if runs are missing or real clocks ran them all.
+
+        The same sweep has the same one on every machine, whatever the number of threads and the order of its runs.
+        """
+        return self.about.get("fingerprint")
+
+    @property
     def points(self) -> pl.DataFrame:
         """One row per point: `point`, each varied key as written and as `<key>.value`, and its `scenario`."""
         if self._points is None:

@@ -95,6 +95,7 @@ class Execution:
                 runs, packets = runs + done, packets + moved
                 if part.is_simulated and recorded != "off":
                     record(spec, self.directory, recorded, self.engine, self.counter.recorded)
+            store.seal(recorded)
         failures.refuse()
         return runs, packets
 
@@ -112,9 +113,10 @@ class Execution:
         def level(number: int, scenario: _core.Scenario) -> str:
             return _level(recorded, scenario) if number < spec.plan.points else "off"
 
+        clocked = any(each.real_time for each in part.runners)
         steps = part.steps(missing, SHARD_S, level=level, show=self._show, failures=failures)
         try:
-            return drain(steps, self._show, lambda shard: self._add(store, shard))
+            return drain(steps, self._show, lambda shard: self._add(store, shard, clocked))
         except UnrepeatableError:
             store.discard()
             raise
@@ -127,14 +129,14 @@ class Execution:
         self.counter.show(step.runs, step.packets, step.left_s)
         self.push()
 
-    def _add(self, store: SweepStore, shard: Shard) -> None:
+    def _add(self, store: SweepStore, shard: Shard, real_time: bool) -> None:
         from fullpipe.study.sweeps.series import save
 
         if shard.run and shard.run.has_trace:  # before the row, which marks the run as finished
             save(shard.run, self.directory, shard.first % store.spec.plan.points)
         if shard.run and shard.run.files is not None:
             left.save(shard.run.files, self.directory / PROGRAMS / f"run-{shard.first}")
-        store.add(shard)
+        store.add(shard, real_time=real_time)
         if self.until:  # at once, not after the whole batch
             self.until.refuse_unknown(list(shard.rows))
 

@@ -58,4 +58,9 @@ def save(run: Run, directory: Path, point: int) -> None:
     disk.make_folder(folder)
     # That of flows comes last: a trace is complete when it has one.
     for table in sorted(run.tables, key="flows".__eq__):
-        write_shard(run.trace(table), folder, series_name(f"{point}-{run.seed}", table))
+        write_shard(
+            run.trace(table),
+            folder,
+            series_name(f"{point}-{run.seed}", table),
+            {"trace": run.level, "trace_hash": run.trace_hash},
+        )

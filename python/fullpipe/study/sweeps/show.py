@@ -98,8 +98,10 @@ def _shown(sweep: Sweep, asked: Sequence[str]) -> list[str]:
 
 
 def records(sweep: Sweep, asked: Sequence[str] = ()) -> str:
-    """Returns :func:`summary` as a JSON list."""
-    return json.dumps(summary(sweep, asked).to_dicts())
+    """Returns :func:`summary` as a JSON list; each row also has the fingerprint of the whole sweep."""
+    rows = summary(sweep, asked).to_dicts()
+    also = {"fingerprint": sweep.fingerprint} if sweep.fingerprint else {}
+    return json.dumps([{**row, **also} for row in rows])
 
 
 def show(sweep: Sweep, console: Console, asked: Sequence[str] = ()) -> None:
@@ -192,6 +194,8 @@ def facts(sweep: Sweep, plan: SweepPlan, runs: int, packets: int, wall_s: float)
     ]
     if added:
         yield f"jitter added so that repetitions differ: {', '.join(added)}"
+    if known := sweep.fingerprint:
+        yield f"fingerprint {known}"
     yield f"kept in {sweep.called}"
 
 

@@ -17,8 +17,14 @@ from fullpipe import _core
 from fullpipe.algorithms.own import own
 from fullpipe.base.frame import table
 from fullpipe.results import about as abouts
-from fullpipe.results import disk, sums, write_parquet, write_shard
-from fullpipe.results.sweep import ShardFile, series_files, shard_files, shard_stem
+from fullpipe.results import disk, fingerprint, sums, write_parquet, write_shard
+from fullpipe.results.sweep import (
+    ShardFile,
+    fingerprint_of,
+    series_files,
+    shard_files,
+    shard_stem,
+)
 from fullpipe.runners import SIMULATOR
 from fullpipe.study.store import Store, gaps, header
 
@@ -26,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from fullpipe._core import _Rows
     from fullpipe.study.engine import Shard
     from fullpipe.study.spec import SweepSpec
 
@@ -59,6 +64,7 @@ class SweepStore(Store):
         self.runners = list(dict.fromkeys([*self.about["runners"], *runners]))
         if len(self.about["seeds"]) < spec.plan.seeds[1] or self.runners != self.about["runners"]:
             self._describe()
+            self.about = self._read()
         self._points = _points(spec)
 
     @contextmanager
@@ -89,15 +95,16 @@ class SweepStore(Store):
         known = [(shard.first, shard.end) for shard in self._shards() if shard.runner == runner]
         return gaps(known, self.spec.plan.runs)
 
-    def add(self, shard: Shard) -> None:
-        """Writes a shard.
+    def add(self, shard: Shard, *, real_time: bool = False) -> None:
+        """Writes a shard; `real_time` tells that a clock decided its rows, which have no fingerprint then.
 
         Raises:
             OSError: When it can't be written.
         """
         name = shard_stem(shard.first, shard.end, self.spec.identity, shard.runner)
         more = {key: pl.lit(value) for key, value in shard.more.items()}
-        write_shard(self._frame(shard.rows).with_columns(**more), self.directory / "runs", name)
+        rows = self._frame(table(shard.rows), real_time=real_time)
+        write_shard(rows.with_columns(**more), self.directory / "runs", name)
 
     def discard(self) -> None:
         """Deletes the shards of the simulator, whose results can't be trusted.
@@ -118,9 +125,24 @@ class SweepStore(Store):
     def _read(self) -> abouts.SweepAbout:
         return abouts.sweep(self.directory)
 
-    def _frame(self, rows: _Rows) -> pl.DataFrame:
-        """Returns a shard's rows, with the varied keys after point and seed."""
-        frame = table(rows)
+    def seal(self, trace: str) -> None:
+        """Writes the fingerprint of all rows into `sweep.json` when no run is missing, and the trace level.
+
+        Raises:
+            OSError: When it can't be written.
+        """
+        about = dict(self.about)
+        complete = not any(self.missing(runner) for runner in self.runners)
+        found = fingerprint_of(self.directory, self.about) if complete else None
+        about.pop(fingerprint.NAME, None)
+        about |= {"trace": trace, **({fingerprint.NAME: found} if found else {})}
+        if about != self.about:
+            sums.write_json(self.directory / self.ABOUT, about)
+
+    def _frame(self, frame: pl.DataFrame, *, real_time: bool) -> pl.DataFrame:
+        """Returns a shard's rows with the varied keys after point and seed, and with fingerprints behind them."""
+        if not real_time:
+            frame = frame.with_columns(fingerprint.of_rows(frame))
         varied = self._points.drop("point")[frame["point"]]
         return pl.concat(
             [frame.select("point", "seed"), varied, frame.drop("point", "seed")], how="horizontal"

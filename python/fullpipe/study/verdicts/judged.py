@@ -9,11 +9,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
 
 from fullpipe.results import disk
+from fullpipe.results.made import write_made
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from fullpipe.results.made import StudyAbout
     from fullpipe.study.verdicts.estimate import Estimate
 
 S = TypeVar("S")
@@ -146,13 +148,25 @@ def records(judged: Iterable[Judged[S]]) -> list[Record]:
     return [each.record() for each in judged]
 
 
-def write_table(directory: Path, markdown: str, records: Sequence[Mapping[str, object]]) -> None:
-    """Writes verdicts into `table.md` and `table.json`.
+def write_table(
+    directory: Path,
+    markdown: str,
+    records: Sequence[Mapping[str, object]],
+    study: StudyAbout | None = None,
+) -> None:
+    """Writes verdicts into `table.md` and `table.json`, and `made.json`.
+
+    Args:
+        directory: An existing directory.
+        markdown: The table for readers.
+        records: The verdicts.
+        study: The options of a reproduced study.
 
     Raises:
         OSError: When they can't be written.
     """
     disk.write(directory / "table.md", markdown)
+    write_made(directory, study=study)
     disk.write(directory / "table.json", json.dumps(records, indent=1) + "\n")
 
 

@@ -23,6 +23,8 @@ const UNSET: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct Plan {
     template: Template,
+    /// The complete scenario of each point; empty if the template and the settings make it.
+    whole: Vec<Template>,
     registry: Registry,
     axes: Vec<Axis>,
     mode: Mode,
@@ -89,6 +91,7 @@ impl Plan {
             elsewhere: None,
             read: Box::default(),
             template,
+            whole: request.whole.clone(),
             registry,
         };
         plan.check_axes(&axes, sample)?;
@@ -106,6 +109,9 @@ impl Plan {
     }
 
     fn scenario_at(&self, point: usize) -> Result<Scenario, Error> {
+        if let Some(whole) = self.whole.get(point) {
+            return whole.scenario().map_err(|error| self.within(point, error));
+        }
         let mut template = self.template.clone();
         for (key, value) in self.settings(point) {
             template.set(key, value);

@@ -25,6 +25,9 @@ pub struct Request {
     pub seed: Option<u64>,
     /// The points themselves, instead of axes: each a list of keys with their values.
     pub points: Option<Vec<Vec<(String, String)>>>,
+    /// The complete scenario of each of `points`, as [`Plan::scenario`](super::Plan::scenario) wrote it once; its
+    /// settings only name it. Empty to make the scenarios from the text and the settings.
+    pub whole: Vec<Template>,
 }
 
 /// Keys with their values, or with a range each.

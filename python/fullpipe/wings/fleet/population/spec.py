@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
+from fullpipe.base.build import build
 from fullpipe.scenario.origin import read
-from fullpipe.study.spec import Planned, build
+from fullpipe.study.spec import Planned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

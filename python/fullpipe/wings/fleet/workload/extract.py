@@ -169,7 +169,7 @@ def unfinished(out: Path) -> Path:
 
 def _work(files: Sequence[Path], options: Mapping[str, object]) -> dict[str, str]:
     """Returns all that the flows depend on, by names for messages."""
-    from fullpipe.study.spec import build
+    from fullpipe.base.build import build
 
     of = [file.stat() if file.exists() else None for file in files]
     return {

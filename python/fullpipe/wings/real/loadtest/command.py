@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fullpipe._core import ScenarioError, __version__
 from fullpipe.algorithms.resolve import code, described
 from fullpipe.base import terminal
+from fullpipe.base.build import build
 from fullpipe.base.progress import Bar, Counter, Intervals
 from fullpipe.errors import printing
 from fullpipe.results import disk
@@ -21,7 +22,6 @@ from fullpipe.study.checkpoint import Runs, new_results
 from fullpipe.study.engine import HERE
 from fullpipe.study.execute import refuse_engine, repeat
 from fullpipe.study.repeated import Repeated, Setup
-from fullpipe.study.spec import build
 from fullpipe.wings.real.loadtest.measure import measure
 from fullpipe.wings.real.loadtest.plan import PlanError
 from fullpipe.wings.real.loadtest.show import Outcome, record, show
@@ -136,7 +136,7 @@ def _first(plan: Plan, runner: Runner, bar: Bar, so_far: Checkpoint | None) -> _
     key = (_RUN,)
     if so_far and is_whole_directory(so_far.folder(_RUN)) and (there := so_far.get(key)):
         return _First(**there)
-    run = Run(plan.scenario, runner.execute(plan.scenario, plan.trace, bar))
+    run = Run(plan.scenario, runner.execute(plan.scenario, plan.trace, bar), plan.trace)
     first = _First(run.metrics["warnings"], measure(plan, run))
     if so_far:
         disk.remove_folder(so_far.folder(_RUN))

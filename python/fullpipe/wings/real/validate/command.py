@@ -13,6 +13,7 @@ from rich.text import Text
 
 from fullpipe._core import ScenarioError, __version__
 from fullpipe.base import terminal
+from fullpipe.base.build import build
 from fullpipe.base.progress import counting
 from fullpipe.errors import printing, stoppable
 from fullpipe.results import disk, fresh_file
@@ -22,7 +23,6 @@ from fullpipe.study.checkpoint import Checkpoint, Runs, resumable
 from fullpipe.study.engine import HERE
 from fullpipe.study.execute import on_threads, one_cluster, refuse_engine, repeat
 from fullpipe.study.repeated import Repeated
-from fullpipe.study.spec import build
 from fullpipe.study.verdicts.judged import Record, Verdict, records
 from fullpipe.wings.real.validate import cells as read_cells
 from fullpipe.wings.real.validate import recorded, show

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullpipe._core import __version__
+from fullpipe.base.build import build
 from fullpipe.base.progress import counting
 from fullpipe.report import write_report
 from fullpipe.results import disk, fresh_directory, save_runs
@@ -12,7 +13,6 @@ from fullpipe.results.sums import is_whole_directory
 from fullpipe.run import Run
 from fullpipe.runners import SIMULATOR, chosen
 from fullpipe.study.checkpoint import Checkpoint, resumable
-from fullpipe.study.spec import build
 from fullpipe.wings.real.validate.cells import fingerprint
 
 if TYPE_CHECKING:

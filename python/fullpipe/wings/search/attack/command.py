@@ -15,13 +15,14 @@ from fullpipe.algorithms.own import lines as lines_of
 from fullpipe.algorithms.own import options, own
 from fullpipe.algorithms.resolve import code, short_name
 from fullpipe.base import terminal
+from fullpipe.base.build import build
 from fullpipe.base.progress import Counter
 from fullpipe.errors import UserError, printing
 from fullpipe.results import disk, fresh_directory, objects
+from fullpipe.results.made import write_made
 from fullpipe.study.checkpoint import Checkpoint, resumable
 from fullpipe.study.engine import HERE
 from fullpipe.study.execute import one_cluster
-from fullpipe.study.spec import build
 from fullpipe.study.verdicts.judged import finite
 from fullpipe.study.verdicts.show import wrapped
 from fullpipe.wings.search.attack import worst as chosen
@@ -111,6 +112,7 @@ def attack(algorithm: str, params: Mapping[str, object], asked: Asked) -> None:
             records = _write(plan, worst, aside, str(place))
             disk.write(aside / "table.md", _markdown(plan, found, worst, records))
             disk.write(aside / "attack.json", json.dumps(_about(plan, found, records), indent=1))
+            write_made(aside)
     with printing():
         if asked.as_json:
             print(json.dumps(records))

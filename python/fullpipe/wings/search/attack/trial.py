@@ -131,7 +131,7 @@ def run(
     """
     scenario = _core.Scenario.parse(document(tables), file, [], controllers=classes)
     refuse_too_large(scenario, trace)
-    return Run(scenario, _core.run(scenario, trace, progress))
+    return Run(scenario, _core.run(scenario, trace, progress), trace)
 
 
 def measured(

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.algorithms.resolve import FILE, bare, kind_of, params_of, similar
+from fullpipe.base.build import build
 from fullpipe.base.toml import value_of
 from fullpipe.errors import UserError
 from fullpipe.runners import refuse_kind
 from fullpipe.scenario.origin import text_of
-from fullpipe.study.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

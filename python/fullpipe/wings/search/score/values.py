@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fullpipe.base.build import build
 from fullpipe.results import disk
 from fullpipe.study.records import records
-from fullpipe.study.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fullpipe import _core
 from fullpipe.algorithms.resolve import code, described
 from fullpipe.base import terminal
+from fullpipe.base.build import build
 from fullpipe.base.progress import Counter
 from fullpipe.base.toml import value_of
 from fullpipe.errors import fail, printing
@@ -21,7 +22,6 @@ from fullpipe.scenario.origin import read
 from fullpipe.study.checkpoint import Checkpoint, resumable
 from fullpipe.study.engine import HERE
 from fullpipe.study.execute import one_cluster
-from fullpipe.study.spec import build
 from fullpipe.wings.search.attack.shrink.conditions import expanded, negated
 from fullpipe.wings.search.attack.shrink.edits import Subject, text_of
 from fullpipe.wings.search.attack.shrink.holds import Holds

@@ -1,0 +1,57 @@
+"""`made.json`: which program made the results in a directory, and what a repetition of them has to know."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NotRequired, TypedDict
+
+from fullpipe.base.build import Made, made
+from fullpipe.results import disk
+from fullpipe.results.kept import read_json
+from fullpipe.results.sums import is_there
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE = "made.json"
+
+
+class StudyAbout(TypedDict):
+    """The options of a reproduced study."""
+
+    cases: list[str]
+    seeds: int | None
+    settings: list[list[str]]
+    runner: str
+
+
+class MadeAbout(Made):
+    """The contents of `made.json`."""
+
+    trace: NotRequired[str]
+    """The trace level of a run; without it the level is unknown."""
+    study: NotRequired[StudyAbout]
+
+
+def write_made(
+    directory: Path, *, trace: str | None = None, study: StudyAbout | None = None
+) -> None:
+    """Writes `made.json`.
+
+    Raises:
+        OSError: When it can't be written.
+    """
+    also = {"trace": trace, "study": study}
+    about = {**made(), **{key: value for key, value in also.items() if value is not None}}
+    disk.write(directory / FILE, json.dumps(about, indent=1) + "\n")
+
+
+def read_made(directory: Path) -> MadeAbout | None:
+    """Reads `made.json`; None without one, as in results of earlier versions.
+
+    Raises:
+        DamagedError: When it is damaged.
+        OSError: When it can't be read.
+    """
+    file = directory / FILE
+    return read_json(file, MadeAbout) if is_there(file) else None

@@ -122,7 +122,7 @@ def made() -> Made:
     return {"version": _core.__version__, "commit": commit(), "build": build()}
 
 
-def told(of: Made | None = None) -> str:
+def in_words(of: Made | None = None) -> str:
     """Returns version, commit and build in words: of a kept result, or of this program."""
     of = of or made()
     words = [f"fullpipe {of['version']}"]

@@ -25,6 +25,7 @@ COMMANDS = {
     },
     "Results": {
         "report": "Make a report of results: summary, tables and charts.",
+        "verify": "Run kept results again, and compare every number.",
     },
     "Verdicts": {
         "check": "Test scenarios against their `expect` conditions.",
@@ -66,9 +67,9 @@ Examples:
 
 def _version(ctx: click.Context, _param: click.Parameter, given: bool) -> None:
     if given and not ctx.resilient_parsing:
-        from fullpipe.base.build import told
+        from fullpipe.base.build import in_words
 
-        print(told())
+        print(in_words())
         ctx.exit()
 
 

@@ -76,11 +76,11 @@ def _build() -> str:
     from importlib.metadata import PackageNotFoundError, distribution
 
     from fullpipe import _core
-    from fullpipe.base.build import told
+    from fullpipe.base.build import in_words
 
     # This message is in a core that was compiled with overflow checks, as cargo's dev profile has.
     checked = b"attempt to add with overflow" in Path(_core.__file__).read_bytes()
-    words = [told().removeprefix("fullpipe "), "debug" if checked else "release"]
+    words = [in_words().removeprefix("fullpipe "), "debug" if checked else "release"]
     try:
         installed = distribution("fullpipe")
     except PackageNotFoundError:

@@ -28,7 +28,7 @@ from fullpipe.commands.options import (
 )
 from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, user_errors
-from fullpipe.runners import chosen
+from fullpipe.runners import SIMULATOR, chosen
 from fullpipe.runs.lengths import RULE as STEADY
 from fullpipe.scenario import origin
 from fullpipe.study.engine import Engine
@@ -44,7 +44,8 @@ def command(
         list[str],
         scenario_argument(
             "Scenario: a TOML file, whose table [sweep] may define what varies, - for standard input, or a "
-            "name from `fullpipe list scenarios`. Or algorithms: a flow of each on one path.",
+            "name from `fullpipe list scenarios`. Or algorithms: a flow of each on one path. Or a kept sweep, "
+            "a directory or URL, whose missing runs are made.",
         ),
     ],
     *,
@@ -146,7 +147,7 @@ def command(
 
     Prints the median and quartiles of each flow at each point (a combination of values), and keeps
     one row per flow and run in a directory of Parquet files. The same command resumes an
-    interrupted sweep: finished runs are not repeated.
+    interrupted sweep, and so does `fullpipe sweep DIR`: finished runs are not repeated.
 
     Examples:
         fullpipe sweep cubic bbr3 --buffer 0.5bdp,1bdp,4bdp --repeat 10
@@ -156,9 +157,10 @@ def command(
         fullpipe sweep lossy --rtt '1ms..1s log' --sample 200
         fullpipe sweep request-response --queue pfifo,fq_codel --show response.p95
         fullpipe sweep ten-cubic --until 'ci(goodput) < 2%'
+        fullpipe sweep results/fig3
     """
     from fullpipe.study.spec import SweepSpec
-    from fullpipe.study.sweeps.command import sweep
+    from fullpipe.study.sweeps.command import again, is_kept, sweep
 
     if max_repeat is not None and until is None:
         fail(
@@ -172,6 +174,31 @@ def command(
         load_plugins(plugin)
         load_recipes(recipe)
         allow_programs(programs)
+        if len(scenario) == 1 and is_kept(scenario[0]):
+            _refuse_changes(
+                scenario[0],
+                {
+                    **{f"the option of {key}": value for key, value in path},
+                    "--set": set_,
+                    "--cc": cc,
+                    "--until": until,
+                    "--max-repeat": max_repeat,
+                    "--zip": zip_,
+                    "--sample": sample,
+                    "--seed": seed,
+                    "--out": out,
+                    "--on": None if on == SIMULATOR else on,
+                },
+            )
+            again(
+                scenario[0],
+                repeat=repeat,
+                trace=trace,
+                engine=Engine(engine.value, threads),
+                as_json=as_json,
+                asked=asked_metrics,
+            )
+            return
         text, file = scenario_of(scenario)
         algorithms = [] if cc is None else [setting(f"flow.0.cc={cc}")]
         settings = [*path, *(setting(each) for each in set_ or []), *algorithms]
@@ -207,3 +234,12 @@ def command(
             fail(f"--until: {error}")
     if not holds:
         raise SystemExit(1)
+
+
+def _refuse_changes(place: str, given: dict[str, object]) -> None:
+    """Refuses options that would change a kept sweep."""
+    if name := next((name for name, value in given.items() if value is not None), None):
+        fail(
+            f"{name}: {place} is a kept sweep, which has its points already\n"
+            "  fix: leave the option out, or name the scenario instead of the directory"
+        )

@@ -30,18 +30,27 @@ class MadeAbout(Made):
 
     trace: NotRequired[str]
     """The trace level of a run; without it the level is unknown."""
+    settings: NotRequired[list[list[str]]]
+    """Keys and values that changed `scenario.toml`, of a run on another runner than the simulator.
+
+    `resolved.toml` has a `receive_window`, for which a kernel gives up its own.
+    """
     study: NotRequired[StudyAbout]
 
 
 def write_made(
-    directory: Path, *, trace: str | None = None, study: StudyAbout | None = None
+    directory: Path,
+    *,
+    trace: str | None = None,
+    settings: list[list[str]] | None = None,
+    study: StudyAbout | None = None,
 ) -> None:
     """Writes `made.json`.
 
     Raises:
         OSError: When it can't be written.
     """
-    also = {"trace": trace, "study": study}
+    also = {"trace": trace, "settings": settings, "study": study}
     about = {**made(), **{key: value for key, value in also.items() if value is not None}}
     disk.write(directory / FILE, json.dumps(about, indent=1) + "\n")
 

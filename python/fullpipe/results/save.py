@@ -13,6 +13,7 @@ from fullpipe.results import disk
 from fullpipe.results.files import RUNNERS, write_parquet
 from fullpipe.results.made import write_made
 from fullpipe.results.model import TABLES, table_file
+from fullpipe.runners import SIMULATOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,8 @@ def save_run(run: RunData, directory: Path, *, picture: bool = True) -> None:
     disk.write(directory / "resolved.toml", run.scenario.to_toml())
     if found := own(_core.algorithm_names(run.scenario.to_toml())):
         disk.write(directory / FILE, json.dumps({"algorithms": found}, indent=1) + "\n")
-    write_made(directory, trace=run.level)
+    changed = [list(each) for each in run.scenario.settings]
+    write_made(directory, trace=run.level, settings=None if run.runner == SIMULATOR else changed)
     disk.write(directory / "metrics.json", json.dumps(run.metrics, indent=2) + "\n")
     if run.files is not None:
         left.save(run.files, directory / PROGRAMS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe.algorithms import own
-from fullpipe.base.build import told
+from fullpipe.base.build import in_words
 from fullpipe.base.metrics import Metrics
 from fullpipe.results.about import TEST, Measured, RunnersAbout, TestAbout
 from fullpipe.results.files import RUNNERS
@@ -63,7 +63,7 @@ def load_run(directory: Path) -> Results:
         title,
         about,
         [
-            ("Version", told(read_made(directory) or {"version": metrics["version"]})),
+            ("Version", in_words(read_made(directory) or {"version": metrics["version"]})),
             ("Runs", "1, measured") if point.measured else _runs(seed, test),
             *own.facts(algorithms),
             *_ran_on(metrics),

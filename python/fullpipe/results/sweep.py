@@ -11,7 +11,7 @@ import polars as pl
 
 from fullpipe.algorithms.own import facts as facts_of
 from fullpipe.algorithms.own import options
-from fullpipe.base.build import told
+from fullpipe.base.build import in_words
 from fullpipe.results import about as abouts
 from fullpipe.results import fingerprint
 from fullpipe.results.kept import read_json, read_parquet, scan_parquet, shards
@@ -152,7 +152,7 @@ def _facts(
 ) -> list[tuple[str, str]]:
     facts = [
         ("Command", about["command"]),
-        ("Version", told(about)),
+        ("Version", in_words(about)),
         *facts_of(about.get("algorithms", [])),
     ]
     runs = rows.select("point", "seed").n_unique()

@@ -241,7 +241,7 @@ def _ends_by_itself(scenario: _core.Scenario) -> bool:
 def scenario_of(spec: SweepSpec, point: int, seed: int | None = None) -> _core.Scenario:
     """Returns the scenario of a run, without an added `send_jitter`, since a real sender has jitter of its own."""
     text = spec.plan.scenarios(point, point + 1)[0]
-    added = {key: "0s" for key, _, _ in spec.plan.added_jitter if key == "send_jitter"}
+    added = {key: "0s" for key, _, _ in spec.added_jitter if key == "send_jitter"}
     return parse(
         text, f"{spec.file}, point {point}", seed=seed, set=added, controllers=spec.controllers
     )

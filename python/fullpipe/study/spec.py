@@ -112,7 +112,10 @@ class SweepSpec(Planned):
     repeat: int | None = None
     seed: int | None = None
     points: Sequence[Pairs] | None = None
+    whole: Sequence[str] = ()
     controllers: Mapping[str, type] = field(default_factory=dict)
+    jitter: Sequence[tuple[str, str, str]] | None = None
+    """The jitter that complete scenarios have already, added when they were made; None without complete scenarios."""
 
     @cached_property
     def plan(self) -> _core.SweepPlan:
@@ -121,8 +124,8 @@ class SweepSpec(Planned):
         Raises:
             ScenarioError: When any point has an error.
         """
-        # All fields except text and file.
-        options = {each.name: getattr(self, each.name) for each in fields(self)[2:]}
+        # All fields except text, file and jitter.
+        options = {each.name: getattr(self, each.name) for each in fields(self)[2:-1]}
         try:
             return _core.SweepPlan.make(
                 self.text, self.file, **{**options, "controllers": self.classes}
@@ -152,7 +155,14 @@ class SweepSpec(Planned):
     @cached_property
     def algorithms(self) -> list[str]:
         """The names of algorithms in its text and its settings."""
-        return _core.algorithm_names(self.text, self.settings)
+        several = ((self.text, self.settings), *((text, ()) for text in self.whole))
+        names = (name for each in several for name in _core.algorithm_names(*each))
+        return list(dict.fromkeys(names))
+
+    @property
+    def added_jitter(self) -> Sequence[tuple[str, str, str]]:
+        """Key, least and largest value of the jitter added so that repetitions differ."""
+        return self.plan.added_jitter if self.jitter is None else self.jitter
 
     @property
     def plugins(self) -> list[_core.Plugin]:
@@ -183,6 +193,9 @@ class SweepSpec(Planned):
 
     def scenarios(self) -> Iterator[str]:
         """Yields the complete scenario of each point as TOML, with the first seed and the contents of files."""
+        if self.whole:
+            yield from self.whole
+            return
         for first in range(0, self.plan.points, _CHUNK):
             yield from self.plan.scenarios(first, first + _CHUNK)
 

@@ -42,6 +42,7 @@ LAYERS = (
     {"study"},
     {"about", "study.sweeps", "study.checks"},
     {"study.comparison", "study.reproduce", "study.evaluation"},
+    {"study.verify"},
     {"commands"},
     {"wings.traces"},
     {"wings.bpf", "wings.fleet"},
@@ -56,14 +57,17 @@ LAYERS = (
     },  # of users' programs: nothing else imports them
     {"__main__"},
 )
-# Rooms of one command each, which share the engine and the verdicts. They do not import each other, with two
-# exceptions: a comparison is two sweeps, and an evaluation is a sweep for each criterion.
+# Rooms of one command each, which share the engine and the verdicts. They do not import each other, with three
+# exceptions: a comparison is two sweeps, an evaluation is a sweep for each criterion, and `verify` repeats all of them.
 OF_COMMANDS = {each for line in LAYERS for each in line if each.startswith("study.")} - {
     "study.verdicts"
 }
 ARROWS = {
     ("study.comparison", "study.sweeps"),
     ("study.evaluation", "study.sweeps"),
+    ("study.verify", "study.checks"),
+    ("study.verify", "study.reproduce"),
+    ("study.verify", "study.sweeps"),
 }
 # The parts of the executor, `study/execute.py`.
 EXECUTION = ("cluster", "other_runners", "pool", "shipped", "threads", "worker")

@@ -139,6 +139,6 @@ def test_the_commit_is_that_of_the_clone_and_tells_of_changes(
         (tmp_path / "file").write_text("2\n")
         build.commit.cache_clear()
         assert build.commit() == f"{head}-dirty"
-        assert f"commit {head} with changes" in build.told(build.made())
+        assert f"commit {head} with changes" in build.in_words(build.made())
     finally:
         build.commit.cache_clear()

@@ -94,6 +94,7 @@ OTHERS = {
     "wings/traces/behavior/source.py": "the text of a scenario, which the door read",
     "algorithms/programs/": "the package's recipes, and files that a program left, of a run that is not saved yet",
     "study/verdicts/reader.py": "a published table",
+    "study/verify/study.py": "verdicts from memory",
     "study/reproduce/command.py": "a published table, for its fingerprint",
     "study/reproduce/pictures/series.py": "a published figure's numbers",
     "wings/fleet/command.py": "a user's key",

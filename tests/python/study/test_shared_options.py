@@ -82,6 +82,7 @@ BASE = {
     "attack shrink": ["attack", "shrink", "short.toml", "--keep=goodput < 9.9mbit"],
     "score": ["score", "cubic", "--suite=suite.toml", "--no-holdout", "--cache=cache"],
     "fleet simulate": ["fleet", "simulate", "--paths=3", "--cc=cubic"],
+    "verify": ["verify", "kept"],
     "observatory": ["--small", "--cc=cubic", "--family=alone"],
 }
 """A small call of each command."""

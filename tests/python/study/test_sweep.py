@@ -17,6 +17,7 @@ from polars.testing import assert_frame_equal
 
 import fullpipe as package
 from fullpipe.errors import DamagedError
+from fullpipe.results.sums import write_json
 from fullpipe.study import spec as sweep_spec
 from fullpipe.study.sweeps.store import SweepStore, plain
 
@@ -427,3 +428,87 @@ def test_runs_are_written_about_once_a_second(base: Path, tmp_path: Path) -> Non
     took = time.monotonic() - begun
     written = len(list((out / "runs").iterdir()))
     assert written >= max(2, took / 4), "a shard has about a second of work, or a single run"
+
+
+TRACED = """\
+duration = "2s"
+measure_from = "500ms"
+[path]
+rate_pattern = "mahimahi file up.trace"
+rtt = "20ms"
+buffer = "20packets"
+[[flow]]
+cc = "cubic"
+"""
+
+
+def test_a_directory_alone_goes_on_at_another_place_without_its_files(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "up.trace").write_text("".join(f"{at}\n" for at in range(1, 200, 2)))
+    (tmp_path / "traced.toml").write_text(TRACED)
+    words = ["traced.toml", "--buffer", "20packets,40packets", "--trace", "100ms", "--out", "kept"]
+    done = fullpipe("sweep", *words, "--repeat", "3")
+    assert done.returncode == 0, done.stderr
+    moved = tmp_path / "elsewhere/moved"
+    moved.parent.mkdir()
+    (tmp_path / "kept").rename(moved)
+    for name in ("up.trace", "traced.toml"):
+        (tmp_path / name).unlink()
+    once = json.loads((moved / "sweep.json").read_text())
+    finished = fullpipe("sweep", "elsewhere/moved")
+    assert finished.returncode == 0, finished.stderr
+    assert "nothing to run; 6 runs were already finished" in finished.stdout
+    rows = package.Sweep(moved).frame()
+    # Killed: neither rows nor traces.
+    for file in [*(moved / "runs").iterdir(), *(moved / "series").iterdir()]:
+        file.unlink()
+    done = fullpipe("sweep", "elsewhere/moved", "--threads", "1")
+    assert done.returncode == 0, done.stderr
+    assert f"fingerprint {once['fingerprint']}" in done.stdout
+    assert json.loads((moved / "sweep.json").read_text()) == once
+    assert package.Sweep(moved).frame().equals(rows)
+    assert package.Sweep(moved).trace(point=1).height > 10
+    more = fullpipe("sweep", "elsewhere/moved", "--repeat", "4")
+    assert "2 runs, " in more.stdout
+    assert package.Sweep(moved).seeds == [1, 2, 3, 4]
+    verified = fullpipe("verify", "elsewhere/moved")
+    assert "8 of 8 equal, 2 with their traces" in verified.stdout
+
+
+def test_a_directory_takes_no_option_that_changes_it(fullpipe: Fullpipe, scenario: Path) -> None:
+    assert fullpipe("sweep", scenario.name, "--repeat", "2", "--out", "kept").returncode == 0
+    for words, said in (
+        (["--rate", "5mbit"], "the option of path.rate: kept is a kept sweep"),
+        (["--set", "seed=3"], "--set: kept is a kept sweep"),
+        (["--out", "other"], "--out: kept is a kept sweep"),
+        (["--repeat", "1"], "--repeat 1: kept has 2 seeds"),
+    ):
+        done = fullpipe("sweep", "kept", *words)
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert "  fix: " in done.stderr
+
+
+def test_a_directory_of_another_build_is_shown_and_does_not_go_on(
+    fullpipe: Fullpipe, scenario: Path, tmp_path: Path
+) -> None:
+    words = ["--repeat", "2", "--trace", "off", "--out", "kept"]
+    assert fullpipe("sweep", scenario.name, *words).returncode == 0
+    file = tmp_path / "kept/sweep.json"
+    about = json.loads(file.read_text())
+    for shard in (tmp_path / "kept/runs").iterdir():
+        shard.rename(shard.with_name(shard.name.replace(about["identity"], "1" * 16)))
+    del about["checksum"]
+    other = {**about, "identity": "1" * 16, "build": "0" * 16}
+    write_json(file, other)
+    done = fullpipe("sweep", "kept")
+    assert done.returncode == 0, done.stderr
+    assert "finished; made by fullpipe " in done.stdout
+    assert "build 0000000000000000, and this is" in done.stdout
+    del other["fingerprint"]
+    write_json(file, other)
+    done = fullpipe("sweep", "kept")
+    assert done.returncode == 2
+    assert "which is a different build of fullpipe" in done.stderr
+    assert "fix: fullpipe verify kept tells" in done.stderr

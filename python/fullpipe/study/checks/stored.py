@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
 
 from fullpipe.base.build import Made, made
 from fullpipe.errors import UserError
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from fullpipe.study.checks.run import Checked
 
 FILE = "check.json"
-_FORMAT = 1
+FORMAT = 1
+"""The version of `check.json`."""
 
 
 class ScenarioAbout(TypedDict):
@@ -33,6 +34,8 @@ class ScenarioAbout(TypedDict):
     conditions: int
     rows: str
     """The file with a row per flow and run."""
+    jitter: NotRequired[dict[str, str]]
+    """The jitter that was added so that repetitions differ."""
 
 
 class CheckAbout(Made):
@@ -71,9 +74,10 @@ def write(all_checked: Sequence[Checked], directory: Path) -> None:
                 "met": sum(each.met for each in checked.judged),
                 "conditions": len(checked.judged),
                 "rows": name,
+                "jitter": dict(each.split("=", 1) for each in checked.jitter),
             }
         )
-    about: CheckAbout = {"format": _FORMAT, **made(), "scenarios": scenarios}
+    about: CheckAbout = {"format": FORMAT, **made(), "scenarios": scenarios}
     write_json(directory / FILE, {**about})
 
 
@@ -91,7 +95,7 @@ def read(directory: Path, called: str) -> list[Before]:
             f"--against {called}: no results of a check: there is no {FILE}\n"
             f"  fix: make them with the other version: fullpipe check … --out {called}"
         )
-    about = read_sealed(file, CheckAbout, _FORMAT)
+    about = read_sealed(file, CheckAbout, FORMAT)
     needed = ["seed", "flow", "flow_index"]
     return [
         Before(each, read_parquet(directory / each["rows"], needed)) for each in about["scenarios"]

@@ -10,7 +10,7 @@ from fullpipe.algorithms.own import facts as facts_of
 from fullpipe.algorithms.own import own
 from fullpipe.algorithms.programs.lines import version_of
 from fullpipe.algorithms.resolve import recipe_of
-from fullpipe.base.build import told
+from fullpipe.base.build import in_words
 from fullpipe.report.model import Code, Finding, Number, Report, Section, Table, Text, Timeline
 from fullpipe.runners import is_simulator
 from fullpipe.stats.steady import summary
@@ -58,7 +58,7 @@ def report(
     """
     cells = sum(len(each.cells) for each in outcomes)
     facts = [
-        ("Version", told()),
+        ("Version", in_words()),
         *facts_of(own([tested.name])),
         ("Suite", suite.title),
         (

@@ -93,7 +93,7 @@ def missing(case: Case) -> list[str]:
 
 def count_runs(published: Published, runner: Runner = RUNNER) -> int:
     """Returns the number of runs that :func:`study` makes."""
-    wanted, _ = _split(published, runner)
+    wanted, _ = split(published, runner)
     return sum(point.seeds for point in wanted)
 
 
@@ -125,19 +125,23 @@ def study(
         ScenarioError: When a scenario is invalid.
         RunnerError: When the runner supports nothing of the study.
     """
-    wanted, refused = _split(published, runner)
+    wanted, refused = split(published, runner)
     if refused and not wanted:
         reasons = "; ".join(dict.fromkeys(refused.values()))
         raise RunnerError(
             f"--on {runner.name}: can't run any part of {published.name}: {reasons}\n  fix: run it on sim"
         )
-    samples = sampled(wanted, tick, runner, stored, engine)
+    return judged(published, sampled(wanted, tick, runner, stored, engine), refused)
+
+
+def judged(published: Published, samples: Samples, refused: Mapping[Point, str]) -> StudyOutcome:
+    """Judges every case and claim of a study by the samples of its points; `refused` has points with reasons."""
     return StudyOutcome(
         tuple(
             judge(case, samples.get(case.point, ()), refused.get(case.point, ""))
             for case in published.cases
         ),
-        tuple(judged for claim in published.claims for judged in _claimed(claim, samples, refused)),
+        tuple(each for claim in published.claims for each in _claimed(claim, samples, refused)),
         samples,
     )
 
@@ -147,7 +151,7 @@ def _claimed(claim: Claim, samples: Samples, refused: Mapping[Point, str]) -> li
     return [claims.skipped(claim, "; ".join(why))] if why else claims.judge(claim, samples)
 
 
-def _split(published: Published, runner: Runner) -> tuple[dict[Point, Wanted], dict[Point, str]]:
+def split(published: Published, runner: Runner) -> tuple[dict[Point, Wanted], dict[Point, str]]:
     """Returns the points to run with the numbers wanted, and the unsupported points with reasons."""
     wanted = _wanted(published)
     if is_simulator(runner):

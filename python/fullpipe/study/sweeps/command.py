@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.base import terminal
+from fullpipe.base.build import build, in_words
 from fullpipe.base.progress import Counter
-from fullpipe.errors import stoppable
+from fullpipe.errors import UserError, stoppable
+from fullpipe.results import about as abouts
 from fullpipe.results import objects
+from fullpipe.runners import chosen
 from fullpipe.runs.lengths import is_drifting, lengths
 from fullpipe.study import kept_in
 from fullpipe.study.execute import telling
 from fullpipe.study.spec import command_line
+from fullpipe.study.sweeps.again import spec_of
 from fullpipe.study.sweeps.api import usual_directory
 from fullpipe.study.sweeps.dataset import Sweep
 from fullpipe.study.sweeps.execute import Execution
@@ -38,10 +44,11 @@ def sweep(
     runners: Sequence[Runner],
     as_json: bool = False,
     asked: Sequence[str] = (),
+    option: str = "--out ",
 ) -> bool:
     """Executes the missing runs and prints all results; returns whether the rule holds, True without one.
 
-    With the rule "steady", `out` has a directory for each length.
+    With the rule "steady", `out` has a directory for each length. `option` stands before `out` in errors.
 
     Raises:
         MetricError: When a metric of `asked` is unknown, or no run has a value of it.
@@ -49,7 +56,7 @@ def sweep(
         RuleError: When the runs do not have the rule's metric.
         OSError: When the directory can't be written.
     """
-    from fullpipe.study.sweeps.show import facts, records, show, steadiness, warnings
+    from fullpipe.study.sweeps.show import facts, steadiness
     from fullpipe.study.sweeps.until import verdict
 
     start = time.perf_counter()
@@ -59,31 +66,108 @@ def sweep(
         for length in lengths(spec.scenarios(), until):
             longer = replace(spec, given=length.over(spec.given))
             place = length.inside(out) if out else None
-            done, runs, packets = _execute(longer, place, trace, engine, None, runners)
+            done, runs, packets = _execute(longer, place, trace, engine, None, runners, option)
             verdicts = list(steadiness(done).values())
             holds, said = not is_drifting(verdicts), [length.said(verdicts)]
             if holds:
                 break
         plan = longer.plan
     else:
-        done, runs, packets = _execute(spec, out, trace, engine, until, runners)
+        done, runs, packets = _execute(spec, out, trace, engine, until, runners, option)
         plan = spec.plan
         if until:
             holds, said = verdict(until, done)
             plan = replace(spec, repeat=len(done.seeds)).plan
     wall_s = time.perf_counter() - start
+    _print(done, [*said, *facts(done, plan, runs, packets, wall_s)], as_json, asked)
+    if as_json and not holds:
+        print(*said, sep="\n", file=sys.stderr)
+    return holds
+
+
+class OtherProgramError(UserError):
+    """Another build of fullpipe, or other code of the user's, made a sweep; the text has the fix."""
+
+
+def is_kept(name: str) -> bool:
+    """Returns whether an argument names the directory or the URL of a kept sweep."""
+    return objects.is_url(name) or (Path(name) / abouts.SWEEP).is_file()
+
+
+def again(
+    place: str,
+    *,
+    repeat: int | None,
+    trace: str | None,
+    engine: Engine,
+    as_json: bool = False,
+    asked: Sequence[str] = (),
+) -> bool:
+    """Executes the missing runs of a kept sweep, as :func:`sweep` does; a finished one only prints its results.
+
+    Args:
+        place: The directory or URL.
+        repeat: The number of seeds; None for the kept one, which it must not be below.
+        trace: The trace level; None for the kept one.
+        engine: Where the runs execute.
+        as_json: Whether to print JSON.
+        asked: The metrics to show.
+
+    Raises:
+        OtherProgramError: When another build or another code made the runs, and some are missing.
+        ScenarioError: When an algorithm of it is not here.
+        DamagedError: When a file is damaged.
+        OSError: When the directory can't be read or written.
+    """
+    directory = objects.local(place)
+    about = abouts.sweep(directory)
+    spec = spec_of(directory, about)
+    if repeat is not None and repeat < spec.plan.seeds[1]:
+        raise ValueError(
+            f"--repeat {repeat}: {place} has {spec.plan.seeds[1]} seeds\n  fix: write a larger number, or leave it out"
+        )
+    longer = spec if repeat is None else replace(spec, repeat=repeat)
+    if spec.identity != about["identity"]:
+        if longer is spec and "fingerprint" in about:
+            shown = Sweep(directory, called=place)
+            _print(
+                shown,
+                [f"finished; made by {in_words(about)}, and this is {in_words()}"],
+                as_json,
+                asked,
+            )
+            return True
+        made_by = "a different build of fullpipe" if about.get("build") != build() else "other code"
+        raise OtherProgramError(
+            f"{place}: made by {in_words(about)}, which is {made_by}; this is {in_words()}\n"
+            f"  fix: fullpipe verify {shlex.quote(place)} tells whether both give the same numbers; "
+            "continue with that one, or make a new sweep"
+        )
+    return sweep(
+        longer,
+        out=place,
+        trace=trace or about.get("trace"),
+        engine=engine,
+        runners=chosen(about["runners"]),
+        as_json=as_json,
+        asked=asked,
+        option="",
+    )
+
+
+def _print(done: Sweep, lines: Sequence[str], as_json: bool, asked: Sequence[str]) -> None:
+    """Prints the results of a sweep, with further lines."""
+    from fullpipe.study.sweeps.show import records, show, warnings
+
     if as_json:
         print(records(done, asked))
-        if not holds:
-            print(*said, sep="\n", file=sys.stderr)
-        return holds
+        return
     console = terminal.console()
     show(done, console, asked)
-    for line in [*said, *facts(done, plan, runs, packets, wall_s)]:
+    for line in lines:
         console.print(line, markup=False, soft_wrap=True)
     for line in warnings(done):
         console.print(line, style="yellow", markup=False, soft_wrap=True)
-    return holds
 
 
 def _execute(
@@ -93,6 +177,7 @@ def _execute(
     engine: Engine,
     until: Until | None,
     runners: Sequence[Runner],
+    option: str,
 ) -> tuple[Sweep, int, int]:
     """Executes the missing runs; returns the data set, and the numbers of runs and packets."""
     place = out or usual_directory(until.first(spec) if until else spec)
@@ -107,7 +192,7 @@ def _execute(
             directory,
             counter,
             command_line(),
-            called=f"--out {out}" if out else None,
+            called=f"{option}{out}" if out else None,
             trace=trace,
             engine=engine,
             until=until,

@@ -79,7 +79,7 @@ class Execution:
         executed = parts(spec, self.runners, self.engine)
         recorded = self.trace or ("auto" if spec.plan.points <= FEW else "off")
         for part in executed:
-            part.refuse(lambda scenario: _level(recorded, scenario))
+            part.refuse(lambda scenario: level_of(recorded, scenario))
             if part.is_simulated and self.trace:
                 first = unjudged(next(spec.scenarios()), controllers=spec.controllers)
                 memory.refuse_too_large(first, self.trace)
@@ -111,7 +111,7 @@ class Execution:
         self._begin(spec, spec.plan.runs * len(part.runners), left, part.doing)
 
         def level(number: int, scenario: _core.Scenario) -> str:
-            return _level(recorded, scenario) if number < spec.plan.points else "off"
+            return level_of(recorded, scenario) if number < spec.plan.points else "off"
 
         clocked = any(each.real_time for each in part.runners)
         steps = part.steps(missing, SHARD_S, level=level, show=self._show, failures=failures)
@@ -141,5 +141,6 @@ class Execution:
             self.until.refuse_unknown(list(shard.rows))
 
 
-def _level(recorded: str, scenario: _core.Scenario) -> str:
+def level_of(recorded: str, scenario: _core.Scenario) -> str:
+    """Returns the trace level of a scenario; `auto` is a suitable interval."""
     return suited_interval(scenario) if recorded == "auto" else recorded

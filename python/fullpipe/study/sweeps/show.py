@@ -189,8 +189,8 @@ def facts(sweep: Sweep, plan: SweepPlan, runs: int, packets: int, wall_s: float)
     done = f"{runs:,} runs, {packets:,} packets in {wall_s:.2f} s" if runs else "nothing to run"
     yield f"{done}; {before:,} runs were already finished" if before else done
     added = [
-        f"{key} {least}" if least == most else f"{key} {least} to {most}"
-        for key, least, most in plan.added_jitter
+        f"{key} {of}" if isinstance(of, str) else f"{key} {' to '.join(of)}"
+        for key, of in sweep.about["added_jitter"].items()
     ]
     if added:
         yield f"jitter added so that repetitions differ: {', '.join(added)}"

@@ -1,0 +1,271 @@
+"""Finds what can be repeated in a directory of kept results, and what can't, with the reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fullpipe import wings
+from fullpipe._core import ScenarioError
+from fullpipe.algorithms.own import FILE as OWN
+from fullpipe.algorithms.own import OwnAbout, own
+from fullpipe.algorithms.resolve import described
+from fullpipe.base.build import build, in_words
+from fullpipe.errors import RunnerError, UserError
+from fullpipe.results import about as abouts
+from fullpipe.results.fingerprint import of_all
+from fullpipe.results.kept import read_json, read_parquet, read_sealed, read_text
+from fullpipe.results.made import read_made
+from fullpipe.results.model import TABLES, NoResultsError, table_file
+from fullpipe.results.objects import called
+from fullpipe.results.sums import is_there
+from fullpipe.results.sweep import fingerprint_of, shard_files
+from fullpipe.runners import every, runner
+from fullpipe.study.checks import stored
+from fullpipe.study.spec import SweepSpec
+from fullpipe.study.sweeps.again import spec_of
+from fullpipe.study.sweeps.dataset import Sweep
+from fullpipe.study.verify.parts import Rows, Runs, Single
+from fullpipe.study.verify.study import Study
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from fullpipe.algorithms.own import Own
+    from fullpipe.base.build import Made
+    from fullpipe.runners import Runner
+    from fullpipe.study.verify.parts import Part
+
+_ORDER = ("order", "began")
+"""Columns of rows that tell when a run was made."""
+
+
+class Refused(NamedTuple):
+    """Runs that are not repeated.
+
+    Attributes:
+        place: Their directory, as the user named it.
+        reason: The reason.
+        fix: What the user can do; empty if nothing can repeat them.
+    """
+
+    place: str
+    reason: str
+    fix: str = ""
+
+    def __str__(self) -> str:
+        return f"not repeated: {self.place}: {self.reason}"
+
+
+@dataclass
+class Found:
+    """The parts of a directory.
+
+    Attributes:
+        parts: The parts that can be repeated.
+        refused: The others, with reasons.
+        notes: Other programs and other code that made them, in words.
+        fingerprints: Those of the sweeps.
+        broken: Sweeps whose kept fingerprint is not that of their rows: the place, and both.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    notes: dict[str, None] = field(default_factory=dict)
+    fingerprints: list[str] = field(default_factory=list)
+    broken: list[tuple[str, str, str | None]] = field(default_factory=list)
+    _single: dict[str, Runs] = field(default_factory=dict)
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The fingerprint of all rows of sweeps; None without sweeps."""
+        if len(self.fingerprints) < 2:
+            return next(iter(self.fingerprints), None)
+        return of_all(self.fingerprints)
+
+    def add(self, directory: Path) -> bool:
+        """Adds the results in a directory and below; returns whether there are any.
+
+        Raises:
+            DamagedError: When a file is damaged.
+            OSError: When one can't be read.
+        """
+        place = called(directory)
+        readers = {
+            abouts.SWEEP: self._sweep,
+            stored.FILE: self._check,
+            "runs.parquet": self._study,
+            "metrics.json": self._run,
+        }
+        for file, read in readers.items():
+            if is_there(directory / file):
+                read(directory, place)
+                return True
+        if (reports := wings.reports_on(directory)) is not None:
+            self.refused.append(Refused(place, f"{reports.WHAT}: its rows are no runs"))
+            return True
+        there = False
+        for each in sorted(directory.iterdir()):
+            if each.is_dir() and not each.name.startswith("."):
+                there = self.add(each) or there
+        return there
+
+    def _sweep(self, directory: Path, place: str) -> None:
+        about = abouts.sweep(directory)
+        self._made_by(about)
+        self._code(about.get("algorithms", []))
+        if not shard_files(directory, about["identity"]):
+            self.refused.append(Refused(place, "no run has finished"))
+            return
+        spec = spec_of(directory, about)
+        if (known := about.get("fingerprint")) is not None:
+            self.fingerprints.append(known)
+            if (really := fingerprint_of(directory, about)) != known:
+                self.broken.append((place, known, really))
+        elif set(about["runners"]) - _clocked():
+            runs = (
+                Sweep(directory).scan().select("point", "seed", "runner").unique().collect().height
+            )
+            if runs < about["runs"]:
+                self.notes[
+                    f"{place} has {runs:,} of its {about['runs']:,} runs: it was interrupted"
+                ] = None
+        rows = Sweep(directory).frame()
+        points = read_parquet(directory / "points.parquet")
+        without = frozenset({*points.columns, *_ORDER} - {"point"})
+        for name in about["runners"]:
+            kept = rows.filter(runner=name)
+            of = self._runner(name, place)
+            if of and kept.height and self._can_run(spec, place):
+                kept = kept[[each.name for each in kept if each.null_count() < kept.height]]
+                level = about.get("trace", "off")
+                self.parts.append(Rows(place, spec, of, kept, without, directory, level))
+
+    def _check(self, directory: Path, place: str) -> None:
+        about = read_sealed(directory / stored.FILE, stored.CheckAbout, stored.FORMAT)
+        self._made_by(about)
+        for each in about["scenarios"]:
+            of = self._runner(each["runner"], place)
+            kept = read_parquet(directory / each["rows"], ["point", "seed", "flow_index"])
+            added = [(key, value, value) for key, value in each.get("jitter", {}).items()]
+            text, repeat = each["resolved"], kept["seed"].n_unique()
+            spec = SweepSpec(
+                text, each["file"], points=[[]], repeat=repeat, whole=[text], jitter=added
+            )
+            if of and self._can_run(spec, place):
+                where = f"{place}, {each['file']}"
+                self.parts.append(Rows(where, spec, of, kept, frozenset(_ORDER)))
+
+    def _study(self, directory: Path, place: str) -> None:
+        about = read_made(directory)
+        if about is None or "study" not in about:
+            reason = "its options are not kept, as by fullpipe before it had `verify`"
+            self.refused.append(Refused(place, reason, "reproduce it again"))
+            return
+        self._made_by(about)
+        if of := self._runner(about["study"]["runner"], place):
+            self.parts.append(Study(place, directory, about["study"], of))
+
+    def _run(self, directory: Path, place: str) -> None:
+        if is_there(directory / "measured.json"):
+            self.refused.append(Refused(place, "measured packets instead of a run"))
+            return
+        metrics = read_json(directory / "metrics.json", dict[str, Any])
+        about = read_made(directory)
+        self._made_by(about or {"version": str(metrics.get("version"))})
+        if is_there(directory / OWN):
+            self._code(read_json(directory / OWN, OwnAbout)["algorithms"])
+        if is_there(directory / abouts.TEST):
+            seeds = len(read_json(directory / abouts.TEST, abouts.TestAbout)["seeds"])
+            self.notes[f"{place}: the kept run is repeated, and not the tables of {seeds} runs"] = (
+                None
+            )
+        name, settings = str(metrics.get("runner")), about.get("settings") if about else None
+        file = directory / ("resolved.toml" if settings is None else "scenario.toml")
+        changes = tuple((key, value) for key, value in settings or ())
+        spec = SweepSpec(read_text(file), str(file), fixed=changes, points=[[]])
+        of = self._runner(name, place)
+        if not of or not self._can_run(spec, place):
+            return
+        if name not in self._single:
+            self._single[name] = Runs(place, of)
+            self.parts.append(self._single[name])
+        level = about.get("trace") if about else None
+        files = {table: file for table in TABLES if is_there(file := table_file(directory, table))}
+        if level is None and files:
+            self.notes[f"{place}: the trace is not compared: its interval is not kept"] = None
+        seed = int(metrics["seed"])
+        self._single[name].runs.append(
+            Single(place, spec.text, spec.file, changes, seed, metrics, files, level)
+        )
+
+    def _runner(self, name: str, place: str) -> Runner | None:
+        if name in _clocked():
+            self.refused.append(Refused(place, f"{name} runs on the clock of a machine"))
+            return None
+        try:
+            return runner(name)
+        except RunnerError as error:
+            self._refuse(place, error)
+        return None
+
+    def _can_run(self, spec: SweepSpec, place: str) -> bool:
+        try:
+            spec.plan  # noqa: B018  (refuses algorithms that are not here)
+        except (ScenarioError, UserError) as error:
+            self._refuse(place, error)
+            return False
+        return True
+
+    def _refuse(self, place: str, error: ScenarioError | UserError) -> None:
+        reason, _, fix = str(error).partition("\n  fix: ")
+        self.refused.append(Refused(place, reason, fix or "repeat it where that is there"))
+
+    def _made_by(self, about: Made) -> None:
+        if about.get("build") != build():
+            text = f"made by {in_words(about)}; this is {in_words()}"
+            self.notes[text] = None
+
+    def _code(self, those: Iterable[Own]) -> None:
+        """Notes which code of the user's is another now."""
+        kept = {each["name"]: each["sha256"] for each in those}
+        now = {each["name"]: each["sha256"] for each in _there(kept)}
+        for name in kept:
+            if name in now and now[name] != kept[name]:
+                self.notes[f"the code of {name} is another than that of the kept runs"] = None
+
+
+def find(directory: Path, named: str) -> Found:
+    """Finds the parts of a directory.
+
+    Raises:
+        NoResultsError: When it has no results.
+        DamagedError: When a file is damaged.
+        OSError: When one can't be read.
+    """
+    if not directory.is_dir():
+        what = "is a file, not a directory" if directory.exists() else "no such directory"
+        raise NoResultsError(
+            f"{named}: {what}\n  fix: name a directory that run, sweep, compare, check, evaluate or reproduce wrote"
+        )
+    found = Found()
+    if not found.add(directory):
+        raise NoResultsError(
+            f"{named}: no results\n  fix: name a directory that run, sweep, compare, check, evaluate or reproduce wrote"
+        )
+    return found
+
+
+def _clocked() -> set[str]:
+    return {each.name for each in every() if each.real_time}
+
+
+def _there(names: Iterable[str]) -> Iterator[Own]:
+    """Yields the record of the user's code of each name; a name that is not here is refused later."""
+    for name in names:
+        try:
+            described([name])  # imports a class
+            yield from own([name])
+        except (ScenarioError, UserError, OSError):
+            continue

@@ -279,7 +279,7 @@ lint-python: setup-dev lint-prose lint-web
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest fullpipe._core
-	$(BIN)/hadolint --ignore DL3008 Containerfile  # packages come from one release of Debian
+	$(BIN)/hadolint --ignore DL3008 Containerfile examples/artifact/Containerfile  # packages come from one release of Debian
 
 # Its program needs libFuzzer, which is C++; the targets are linted with the workspace.
 lint-fuzz: ## run clippy on the program of the fuzz targets

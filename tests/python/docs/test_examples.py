@@ -259,3 +259,17 @@ def test_fleet_comparison(tmp_path: Path) -> None:
     printed = _call(EXAMPLES / "fleet-comparison/compare.sh", "results", "200", cwd=tmp_path)
     assert "p50 throughput" in printed
     assert (tmp_path / "results/report/report.html").exists()
+
+
+def test_the_artifact_makes_its_results_and_verifies_them(tmp_path: Path) -> None:
+    place = tmp_path / "artifact"
+    shutil.copytree(EXAMPLES / "artifact", place)
+    script = place / "run.sh"
+    text = script.read_text(encoding="utf-8")
+    script.write_text(text.replace("--duration 30s", "--duration 2s"), encoding="utf-8")
+    made = _call("sh", script, cwd=tmp_path)
+    assert "fingerprint " in made
+    assert (place / "fig1.svg").stat().st_size > 5000
+    (place / "cell.trace").unlink()
+    verified = _call("sh", script, "20", cwd=tmp_path)
+    assert "20 of 20 equal, a sample of 60 runs, " in verified

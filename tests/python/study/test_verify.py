@@ -40,7 +40,7 @@ class Fixed:
 # Each kind of kept results: the command, and what `verify` says of it.
 KINDS = {
     "run": ("run base.toml --out kept", "1 of 1 equal, 1 with its trace"),
-    "run without a trace": ("run base.toml --trace off --out kept", "1 of 1 equal ("),
+    "run without a trace": ("run base.toml --trace off --out kept", "1 of 1 equal, in "),
     "sweep": (
         "sweep base.toml --buffer 1bdp,2bdp --repeat 3 --out kept",
         "6 of 6 equal, 2 with their traces, fingerprint ",
@@ -61,8 +61,8 @@ KINDS = {
         "compare cubic newreno --duration 2s --repeat 3 --out kept",
         "9 of 9 equal, 3 with their traces, fingerprint ",
     ),
-    "check": ("check base.toml --repeat 3 --out kept", "3 of 3 equal ("),
-    "study": ("reproduce small.toml --seeds 2 --out kept", "2 of 2 equal ("),
+    "check": ("check base.toml --repeat 3 --out kept", "3 of 3 equal, in "),
+    "study": ("reproduce small.toml --seeds 2 --out kept", "2 of 2 equal, in "),
     "evaluation": ("evaluate cubic --suite suite.toml --seeds 3 --out kept", " equal, "),
 }
 

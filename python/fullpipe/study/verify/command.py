@@ -153,7 +153,7 @@ def said(done: Verified) -> str:
         words.append(f"{done.traces:,} with {'its trace' if done.traces == 1 else 'their traces'}")
     if done.found.fingerprint:
         words.append(f"fingerprint {done.found.fingerprint}")
-    return f"{', '.join(words)} ({done.wall_s:.1f} s)"
+    return f"{', '.join(words)}, in {done.wall_s:.1f} s"
 
 
 def record(done: Verified, sample: int | None) -> dict[str, object]:

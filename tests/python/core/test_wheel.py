@@ -177,3 +177,26 @@ def test_the_wheel_and_the_sdist_have_what_belongs_to_them() -> None:
         assert wanted in sources
     # Sizes: docs/guide/install.md.
     assert sdist.stat().st_size < 4e6
+
+
+def test_a_sweep_of_the_clone_is_verified_and_continued_by_the_wheel(
+    installed: Installed, tmp_path: Path
+) -> None:
+    own = Installed(Path(sys.executable).parent, tmp_path)
+
+    def told(of: Installed, command: str) -> str:
+        code, output = of.call(command, directory=tmp_path)
+        assert code == 0, output
+        return output
+
+    version = re.compile(r"fullpipe [\d.]+, commit (\S+)(?: with changes)?, build (\w{16})\n")
+    here, there = (version.fullmatch(told(of, "fullpipe --version")) for of in (own, installed))
+    assert here and there
+    assert there[2] == here[2], "make wheel WHEEL=linux builds the wheel anew"
+    assert re.fullmatch("[0-9a-f]{12}", there[1])  # what the build wrote
+    sweep = "fullpipe sweep cubic bbr3 --duration 2s --buffer 1bdp,2bdp --repeat 2 --out kept"
+    told(own, sweep)
+    assert "4 of 4 equal, 2 with their traces" in told(installed, "fullpipe verify kept")
+    assert "2 runs, " in told(installed, "fullpipe sweep kept --repeat 3")
+    assert "made by" not in (output := told(own, "fullpipe verify kept"))
+    assert "6 of 6 equal" in output

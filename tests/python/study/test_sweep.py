@@ -478,11 +478,14 @@ def test_a_directory_alone_goes_on_at_another_place_without_its_files(
 
 def test_a_directory_takes_no_option_that_changes_it(fullpipe: Fullpipe, scenario: Path) -> None:
     assert fullpipe("sweep", scenario.name, "--repeat", "2", "--out", "kept").returncode == 0
+    for words in ([], ["--repeat", "2"], ["--repeat", "3"], ["--threads", "1"]):
+        done = fullpipe("sweep", "kept", *words)
+        assert done.returncode == 0, done.stderr
     for words, said in (
         (["--rate", "5mbit"], "the option of path.rate: kept is a kept sweep"),
         (["--set", "seed=3"], "--set: kept is a kept sweep"),
         (["--out", "other"], "--out: kept is a kept sweep"),
-        (["--repeat", "1"], "--repeat 1: kept has 2 seeds"),
+        (["--repeat", "1"], "--repeat 1: kept has 3 seeds"),
     ):
         done = fullpipe("sweep", "kept", *words)
         assert done.returncode == 2

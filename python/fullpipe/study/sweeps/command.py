@@ -143,10 +143,11 @@ def again(
             f"  fix: fullpipe verify {shlex.quote(place)} tells whether both give the same numbers; "
             "continue with that one, or make a new sweep"
         )
+    level = about.get("trace")
     return sweep(
         longer,
         out=place,
-        trace=trace or about.get("trace"),
+        trace=trace or (None if level == "auto" else level),
         engine=engine,
         runners=chosen(about["runners"]),
         as_json=as_json,

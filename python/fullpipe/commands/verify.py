@@ -52,7 +52,7 @@ def command(
     recipe: Annotated[list[Path] | None, RECIPE] = None,
     programs: Annotated[bool, PROGRAMS] = False,
     as_json: Annotated[
-        bool, Option("--json", help="Print the outcome as a JSON object, and nothing else.")
+        bool, Option("--json", help="Print one JSON object, and nothing else.")
     ] = False,
 ) -> None:
     """Run kept results again, and compare every number.

@@ -12,12 +12,15 @@ from fullpipe.base.build import made
 from fullpipe.base.progress import Counter
 from fullpipe.errors import UserError, printing, stoppable
 from fullpipe.results import objects
+from fullpipe.results.kept import computing
 from fullpipe.study.execute import one_cluster, refuse_engine
 from fullpipe.study.verify.compare import Difference
 from fullpipe.study.verify.find import find
 from fullpipe.study.verify.sample import chosen
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from fullpipe.study.engine import Engine
@@ -74,7 +77,9 @@ def verify(directory: str, *, sample: int | None, engine: Engine, as_json: bool)
         ScenarioError: When a scenario is refused.
         RunnerError: When the runs can't execute there.
     """
-    done = repeated(directory, sample, engine)
+    place = objects.local(directory)
+    with computing(place):
+        done = repeated(place, directory, sample, engine)
     with printing():
         if as_json:
             print(json.dumps(record(done, sample)))
@@ -92,10 +97,10 @@ def verify(directory: str, *, sample: int | None, engine: Engine, as_json: bool)
     return True
 
 
-def repeated(directory: str, sample: int | None, engine: Engine) -> Verified:
-    """Repeats runs of a directory; arguments and errors are those of :func:`verify`."""
+def repeated(place: Path, directory: str, sample: int | None, engine: Engine) -> Verified:
+    """Repeats runs of a directory at a place; arguments and errors are those of :func:`verify`."""
     start = time.perf_counter()
-    found = find(objects.local(directory), directory)
+    found = find(place, directory)
     for each in found.parts:
         refuse_engine(engine, [each.runner], "name a directory of simulations")
     groups = [(number, group) for number, part in enumerate(found.parts) for group in part.groups]

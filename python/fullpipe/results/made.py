@@ -19,6 +19,8 @@ FILE = "made.json"
 class StudyAbout(TypedDict):
     """The options of a reproduced study."""
 
+    file: str
+    """The file of the study, next to which are the scenarios that it names."""
     cases: list[str]
     seeds: int | None
     settings: list[list[str]]

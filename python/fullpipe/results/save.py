@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fullpipe import _core
 from fullpipe.algorithms.own import FILE, own
 from fullpipe.algorithms.programs import left
-from fullpipe.results import disk
+from fullpipe.results import code, disk
 from fullpipe.results.files import RUNNERS, write_parquet
 from fullpipe.results.made import write_made
 from fullpipe.results.model import TABLES, table_file
@@ -31,7 +31,9 @@ def save_run(run: RunData, directory: Path, *, picture: bool = True) -> None:
     """Writes a run into an existing directory, with its picture unless `picture` is False."""
     disk.write(directory / "scenario.toml", run.scenario.source)
     disk.write(directory / "resolved.toml", run.scenario.to_toml())
-    if found := own(_core.algorithm_names(run.scenario.to_toml())):
+    names = _core.algorithm_names(run.scenario.to_toml())
+    code.keep(names, directory)
+    if found := own(names):
         disk.write(directory / FILE, json.dumps({"algorithms": found}, indent=1) + "\n")
     changed = [list(each) for each in run.scenario.settings]
     write_made(directory, trace=run.level, settings=None if run.runner == SIMULATOR else changed)

@@ -113,7 +113,7 @@ def test_what_is_kept_can_be_run_again(kept: Path) -> None:
     assert {"table.md", "table.json", "A.01", "A.04-half", "A.04-tenth", "A.22"} <= {
         p.name for p in kept.iterdir()
     }
-    assert len(list(kept.iterdir())) == 3 + 24
+    assert len(list(kept.iterdir())) == 4 + 24
     assert {"scenario.toml", "picture.png", "trace.parquet"} <= {
         p.name for p in (kept / "A.12").iterdir()
     }
@@ -215,7 +215,13 @@ def test_it_resumes_with_the_runs_that_are_kept(
     stopping(1000)
     conformance("bbr3", out=out)
     assert made[2] == made[0] and len(made) == len({*made}) + 1
-    assert {file.name for file in out.iterdir()} == {*made, "SHA256SUMS", "table.json", "table.md"}
+    assert {file.name for file in out.iterdir()} == {
+        *made,
+        "SHA256SUMS",
+        "made.json",
+        "table.json",
+        "table.md",
+    }
     assert all(map(is_whole_directory, (out, *(out / name for name in made))))
     assert not kept.exists()
     # Another algorithm would mix its runs with these.

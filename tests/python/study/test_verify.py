@@ -231,7 +231,16 @@ def test_own_code_that_is_missing_or_another_is_told(
     assert done.returncode == 2
     assert "kept: not repeated: " in done.stderr
     assert "mine" in done.stderr
-    assert "  fix: " in done.stderr
+    copy = "--plugin kept/code/mine.py:Fixed"
+    assert f"  fix: load the kept copy: {copy}" in done.stderr
+    done = fullpipe("verify", "kept", *copy.split())
+    assert done.returncode == 0, done.stderr
+    assert "1 of 1 equal" in done.stdout
+    assert "the code of" not in done.stdout
+    done = fullpipe("sweep", "kept")
+    assert done.returncode == 2
+    assert f"  fix: load the kept copy: {copy}" in done.stderr
+    assert "nothing to run" in fullpipe("sweep", "kept", *copy.split()).stdout
 
 
 def test_runs_on_a_clock_are_named_and_not_repeated(fake: Path, fullpipe: Fullpipe) -> None:

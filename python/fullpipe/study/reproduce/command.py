@@ -109,6 +109,7 @@ def reproduce(
     with objects.writable(target) as (place, _):
         so_far = checkpoint.Checkpoint(place, about, called or str(place))
         options: StudyAbout = {
+            "file": str(file.resolve()),
             "cases": list(cases),
             "seeds": seeds,
             "settings": [list(each) for each in settings],

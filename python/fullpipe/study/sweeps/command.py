@@ -9,13 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fullpipe._core import ScenarioError
 from fullpipe.base import terminal
 from fullpipe.base.build import build, in_words
 from fullpipe.base.progress import Counter
 from fullpipe.errors import UserError, stoppable
 from fullpipe.results import about as abouts
 from fullpipe.results import objects
-from fullpipe.runners import chosen
+from fullpipe.results.code import load_with
+from fullpipe.runners import SIMULATOR, chosen
 from fullpipe.runs.lengths import is_drifting, lengths
 from fullpipe.study import kept_in
 from fullpipe.study.execute import telling
@@ -127,6 +129,18 @@ def again(
             f"--repeat {repeat}: {place} has {spec.plan.seeds[1]} seeds\n  fix: write a larger number, or leave it out"
         )
     longer = spec if repeat is None else replace(spec, repeat=repeat)
+    try:
+        spec.classes  # noqa: B018  (imports them)
+        spec.plan.simulated()
+    except ScenarioError as error:
+        if set(about["runners"]) == {SIMULATOR} and (
+            copies := load_with(spec.algorithms, directory)
+        ):
+            raise OtherProgramError(
+                f"{error.problem}\n  fix: load the kept copy: {copies}"
+            ) from None
+        if SIMULATOR in about["runners"]:
+            raise
     if spec.identity != about["identity"]:
         if longer is spec and "fingerprint" in about:
             shown = Sweep(directory, called=place)

@@ -17,7 +17,7 @@ from fullpipe import _core
 from fullpipe.algorithms.own import own
 from fullpipe.base.frame import table
 from fullpipe.results import about as abouts
-from fullpipe.results import disk, fingerprint, sums, write_parquet, write_shard
+from fullpipe.results import code, disk, fingerprint, sums, write_parquet, write_shard
 from fullpipe.results.sweep import (
     ShardFile,
     fingerprint_of,
@@ -151,6 +151,7 @@ class SweepStore(Store):
     def _make(self, aside: Path) -> None:
         disk.make_folder(aside / "runs")
         disk.write(aside / "scenario.toml", self.spec.text)
+        code.keep(self.spec.algorithms, aside)
         scenarios = pl.Series("scenario", self.spec.scenarios(), dtype=pl.String)
         write_parquet(_points(self.spec).with_columns(scenarios), aside / "points.parquet")
 

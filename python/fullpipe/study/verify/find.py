@@ -13,6 +13,7 @@ from fullpipe.algorithms.resolve import described
 from fullpipe.base.build import build, in_words
 from fullpipe.errors import RunnerError, UserError
 from fullpipe.results import about as abouts
+from fullpipe.results.code import load_with
 from fullpipe.results.fingerprint import of_all
 from fullpipe.results.kept import read_json, read_parquet, read_sealed, read_text
 from fullpipe.results.made import read_made
@@ -137,7 +138,7 @@ class Found:
         for name in about["runners"]:
             kept = rows.filter(runner=name)
             of = self._runner(name, place)
-            if of and kept.height and self._can_run(spec, place):
+            if of and kept.height and self._can_run(spec, place, directory):
                 kept = kept[[each.name for each in kept if each.null_count() < kept.height]]
                 level = about.get("trace", "off")
                 self.parts.append(Rows(place, spec, of, kept, without, directory, level))
@@ -153,7 +154,7 @@ class Found:
             spec = SweepSpec(
                 text, each["file"], points=[[]], repeat=repeat, whole=[text], jitter=added
             )
-            if of and self._can_run(spec, place):
+            if of and self._can_run(spec, place, directory):
                 where = f"{place}, {each['file']}"
                 self.parts.append(Rows(where, spec, of, kept, frozenset(_ORDER)))
 
@@ -165,7 +166,13 @@ class Found:
             return
         self._made_by(about)
         if of := self._runner(about["study"]["runner"], place):
-            self.parts.append(Study(place, directory, about["study"], of))
+            study = Study(place, directory, about["study"], of)
+            try:
+                study.published  # noqa: B018  (reads the files that it names)
+            except (ScenarioError, UserError) as error:
+                self._refuse(place, error)
+            else:
+                self.parts.append(study)
 
     def _run(self, directory: Path, place: str) -> None:
         if is_there(directory / "measured.json"):
@@ -186,7 +193,7 @@ class Found:
         changes = tuple((key, value) for key, value in settings or ())
         spec = SweepSpec(read_text(file), str(file), fixed=changes, points=[[]])
         of = self._runner(name, place)
-        if not of or not self._can_run(spec, place):
+        if not of or not self._can_run(spec, place, directory):
             return
         if name not in self._single:
             self._single[name] = Runs(place, of)
@@ -210,17 +217,18 @@ class Found:
             self._refuse(place, error)
         return None
 
-    def _can_run(self, spec: SweepSpec, place: str) -> bool:
+    def _can_run(self, spec: SweepSpec, place: str, directory: Path) -> bool:
         try:
             spec.plan  # noqa: B018  (refuses algorithms that are not here)
         except (ScenarioError, UserError) as error:
-            self._refuse(place, error)
+            copies = load_with(spec.algorithms, directory)
+            self._refuse(place, error, f"load the kept copy: {copies}" if copies else "")
             return False
         return True
 
-    def _refuse(self, place: str, error: ScenarioError | UserError) -> None:
+    def _refuse(self, place: str, error: ScenarioError | UserError, load: str = "") -> None:
         reason, _, fix = str(error).partition("\n  fix: ")
-        self.refused.append(Refused(place, reason, fix or "repeat it where that is there"))
+        self.refused.append(Refused(place, reason, load or fix or "repeat it where that is there"))
 
     def _made_by(self, about: Made) -> None:
         if about.get("build") != build():

@@ -6,9 +6,10 @@ import json
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.results.kept import read_json, read_parquet
+from fullpipe.results.kept import read_json, read_parquet, read_text
 from fullpipe.runners import is_simulator
 from fullpipe.study.execute import results
 from fullpipe.study.repeated import Repeated, Repetition
@@ -23,7 +24,6 @@ from fullpipe.study.verify.parts import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from fullpipe.results.made import StudyAbout
     from fullpipe.runners import Runner
@@ -57,12 +57,20 @@ class Study(Part):
     @cached_property
     def published(self) -> Published:
         """The study, with the options that it was run with."""
-        file = self.directory / "published.toml"
-        read = tables.load(file, real=not is_simulator(self.runner))
+        read = tables.load(self._file, real=not is_simulator(self.runner))
         settings = [(key, value) for key, value in self.about["settings"]]
         return (
             read.only(self.about["cases"]).with_seeds(self.about["seeds"]).with_settings(settings)
         )
+
+    @property
+    def _file(self) -> Path:
+        """The study in the package, or at its former place, if the kept copy equals it: it may name files next to it."""
+        copy = self.directory / "published.toml"
+        text = read_text(copy)
+        there = (tables.PACKAGED / Path(self.about["file"]).name, Path(self.about["file"]))
+        same = (each for each in there if each.is_file() and read_text(each) == text)
+        return next(same, copy)
 
     @cached_property
     def _split(self) -> tuple[dict[Point, Wanted], dict[Point, str]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
+import fullpipe as package
 from conftest import SCENARIO
 from fake_runners import write_own_runners
 from fullpipe.results import write_shard
@@ -293,3 +294,26 @@ def test_a_sample_of_a_sweep_says_so(fullpipe: Fullpipe, scenario: Path) -> None
     done = fullpipe("verify", "kept", "--sample", "3")
     assert done.returncode == 0
     assert "3 of 3 equal, a sample of 10 runs, fingerprint " in done.stdout
+
+
+def test_a_class_of_a_program_of_the_users_is_refused(
+    fullpipe: Fullpipe, scenario: Path, tmp_path: Path
+) -> None:
+    code = MINE.replace("WINDOW", "10")
+    made: dict[str, type] = {}
+    exec(code, made)  # a class of no module
+    package.sweep(
+        scenario, cc="mine", controllers={"mine": made["Fixed"]}, trace="off", out=tmp_path / "kept"
+    )
+    done = fullpipe("verify", "kept")
+    assert done.returncode == 2
+    assert "kept: not repeated: " in done.stderr
+    assert '"mine"' in done.stderr
+
+
+def test_a_fleet_is_refused(fullpipe: Fullpipe) -> None:
+    words = ["--cc", "cubic,bbr1", "--paths", "1", "--out", "paths"]
+    assert fullpipe("fleet", "simulate", *words).returncode == 0
+    done = fullpipe("verify", "paths")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "paths: not repeated: a fleet directory: its rows are no runs" in done.stderr

@@ -137,7 +137,7 @@ def show(done: Verified, console: Console) -> None:
     found = done.found
     for note in found.notes:
         console.print(note, markup=False, soft_wrap=True, style="yellow")
-    for refused in found.refused:
+    for refused in found.refused if done.runs else ():  # otherwise in the error
         console.print(str(refused), markup=False, soft_wrap=True, style="yellow")
     if done.differences:
         console.print(

@@ -21,7 +21,7 @@ from fullpipe.results.model import TABLES, NoResultsError, table_file
 from fullpipe.results.objects import called
 from fullpipe.results.sums import is_there
 from fullpipe.results.sweep import fingerprint_of, shard_files
-from fullpipe.runners import every, runner
+from fullpipe.runners import every, is_simulator, runner
 from fullpipe.study.checks import stored
 from fullpipe.study.spec import SweepSpec
 from fullpipe.study.sweeps.again import spec_of
@@ -138,7 +138,7 @@ class Found:
         for name in about["runners"]:
             kept = rows.filter(runner=name)
             of = self._runner(name, place)
-            if of and kept.height and self._can_run(spec, place, directory):
+            if of and kept.height and self._can_run(spec, of, place, directory):
                 kept = kept[[each.name for each in kept if each.null_count() < kept.height]]
                 level = about.get("trace", "off")
                 self.parts.append(Rows(place, spec, of, kept, without, directory, level))
@@ -154,7 +154,7 @@ class Found:
             spec = SweepSpec(
                 text, each["file"], points=[[]], repeat=repeat, whole=[text], jitter=added
             )
-            if of and self._can_run(spec, place, directory):
+            if of and self._can_run(spec, of, place, directory):
                 where = f"{place}, {each['file']}"
                 self.parts.append(Rows(where, spec, of, kept, frozenset(_ORDER)))
 
@@ -193,7 +193,7 @@ class Found:
         changes = tuple((key, value) for key, value in settings or ())
         spec = SweepSpec(read_text(file), str(file), fixed=changes, points=[[]])
         of = self._runner(name, place)
-        if not of or not self._can_run(spec, place, directory):
+        if not of or not self._can_run(spec, of, place, directory):
             return
         if name not in self._single:
             self._single[name] = Runs(place, of)
@@ -217,9 +217,11 @@ class Found:
             self._refuse(place, error)
         return None
 
-    def _can_run(self, spec: SweepSpec, place: str, directory: Path) -> bool:
+    def _can_run(self, spec: SweepSpec, of: Runner, place: str, directory: Path) -> bool:
         try:
-            spec.plan  # noqa: B018  (refuses algorithms that are not here)
+            spec.plan  # noqa: B018  (refuses classes that are not here)
+            if is_simulator(of):
+                spec.plan.simulated()
         except (ScenarioError, UserError) as error:
             copies = load_with(spec.algorithms, directory)
             self._refuse(place, error, f"load the kept copy: {copies}" if copies else "")

@@ -65,7 +65,7 @@ class Study(Part):
 
     @property
     def _file(self) -> Path:
-        """The study in the package, or at its former place, if the kept copy equals it: it may name files next to it."""
+        """The study in the package, or at its former place, if the kept copy equals it: its file may name others."""
         copy = self.directory / "published.toml"
         text = read_text(copy)
         there = (tables.PACKAGED / Path(self.about["file"]).name, Path(self.about["file"]))

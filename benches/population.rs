@@ -9,8 +9,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use fullpipe_batch::Work;
 use fullpipe_batch::population::{PRESETS, Population, PopulationRun};
+use fullpipe_batch::{Around, Work};
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
 use fullpipe_sim::Simulation;
@@ -156,7 +156,7 @@ fn kinds(paths: u64, arms: &[String], set: &[(String, String)]) {
 
 fn run(fleet: &PopulationRun, path: u64) -> u64 {
     fleet
-        .run(path, &AtomicBool::new(false))
+        .run(path, &AtomicBool::new(false), Around::NOTHING)
         .expect("the run is not stopped")
         .1
 }

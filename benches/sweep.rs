@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
+use fullpipe_batch::Around;
 use fullpipe_batch::sweep::{Plan, Request};
 use fullpipe_cc::Registry;
 use fullpipe_trace::TraceLevel;
@@ -83,6 +84,7 @@ fn as_a_sweep(plan: &Arc<Plan>) -> u64 {
         std::slice::from_ref(&(0..plan.runs())),
         threads,
         Duration::from_secs(1),
+        Around::NOTHING,
     );
     while let (Some(_), _) | (None, false) = running
         .next(Duration::from_secs(1))

@@ -75,6 +75,7 @@ __all__ = [
     "kernel_bpf",
     "kernel_place",
     "levels",
+    "limit_calls",
     "limits",
     "link",
     "load_plugin",
@@ -90,6 +91,7 @@ __all__ = [
     "quantity",
     "queues",
     "refuse_to_serve",
+    "repeats",
     "rows",
     "run",
     "run_kernel",
@@ -589,7 +591,7 @@ class Decision:
         ssthresh: float | None = None,
         *,
         pacing_rate: float | None = None,
-        send_quantum: int = 0,
+        send_quantum: float = 0,
         ecn: str = "off",
         source_rate: float | None = None,
         mark_app_limited: bool = False,
@@ -751,6 +753,15 @@ class Plugin:
     def content(self) -> bytes:
         """The contents of the library when it was loaded."""
 
+def repeats(name: str, controllers: Sequence[_GivenController], sequences: int) -> bool | None:
+    """Returns whether two instances of an algorithm decide the same at the same calls; None without an algorithm.
+
+    Args:
+        name: Name of the algorithm.
+        controllers: Algorithms in Python.
+        sequences: Number of random sequences of calls.
+    """
+
 def check_contract(
     name: str, controllers: Sequence[_GivenController], sequences: int
 ) -> str | None:
@@ -847,6 +858,14 @@ class Container:
         """Returns the problem and its fix, if the program could not be started; waits until it is started, or not."""
     def end(self) -> None:
         """Ends the program at once, and waits for its end."""
+
+def limit_calls(exits: int | None = None, seconds: float = 10.0) -> None:
+    """Lets a call of an algorithm that keeps the interpreter and does not return end this process.
+
+    Args:
+        exits: Descriptor to which the exit code is written first.
+        seconds: Time after which a call of any class counts as endless.
+    """
 
 def watch_signals(pipe: int, numbers: bytes, exits: int | None = None) -> None:
     """Ends the process a second after a signal, unless the interpreter has handled it by then. Linux only.

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from fullpipe import _core
 from fullpipe._core import ScenarioError
 
 if TYPE_CHECKING:
@@ -55,6 +56,13 @@ class RunnerError(UserError):
 
 class UnrepeatableError(UserError):
     """A run had other results when it ran again: an algorithm keeps state from run to run, or depends on a clock."""
+
+
+class EndlessCallError(Exception):
+    """A method of a user's class does not return; raised in the method, at the line of its loop."""
+
+    def __init__(self) -> None:
+        super().__init__("the method does not return")
 
 
 class FailedRunsError(UserError):
@@ -292,15 +300,14 @@ def watch_signals() -> None:
         reads, Exit.heard = os.pipe()
         os.set_blocking(Exit.heard, False)
         _watch(reads, bytes(ENDS), Exit.told)
+        _core.limit_calls(Exit.told)
         signal.set_wakeup_fd(Exit.heard, warn_on_full_buffer=False)
 
 
 def _watch(reads: int, numbers: bytes, told: int | None) -> None:
-    from fullpipe._core import watch_signals
-
     # In one of its threads a signal would be handled before its number is in the pipe.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
-    watch_signals(reads, numbers, told)
+    _core.watch_signals(reads, numbers, told)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
@@ -338,17 +345,29 @@ def interruptible() -> Iterator[None]:
         os.close(heard)
 
 
-def interrupt_calls() -> None:
-    """Raises KeyboardInterrupt in the calls of algorithms in Python on the core's threads, at the next step of each."""
+def end_call(thread: int) -> None:
+    """Raises :class:`EndlessCallError` in a thread, at its next step, unless a debugger waits there."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None:
+        if Path(frame.f_code.co_filename).name in ("pdb.py", "bdb.py") or frame.f_trace:
+            return
+        frame = frame.f_back
+    _raise_in(thread, EndlessCallError)
+
+
+def _raise_in(thread: int, kind: type[BaseException]) -> None:
     import ctypes
 
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))
+
+
+def interrupt_calls() -> None:
+    """Raises KeyboardInterrupt in the calls of algorithms in Python on the core's threads, at the next step of each."""
     own = {
         each.ident for each in threading.enumerate() if not isinstance(each, threading._DummyThread)
     }
     for each in sys._current_frames().keys() - own:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(each), ctypes.py_object(KeyboardInterrupt)
-        )
+        _raise_in(each, KeyboardInterrupt)
 
 
 @contextmanager

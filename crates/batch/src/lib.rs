@@ -15,6 +15,6 @@ mod quantity;
 mod rows;
 pub mod sweep;
 
-pub use pool::{Finished, PATIENCE, Panicked, Running, Work, start};
+pub use pool::{Around, Call, Finished, PATIENCE, Panicked, Running, Work, start};
 pub use quantity::{Quantity, quantity};
 pub use rows::{Column, NotMetrics, Values, rows};

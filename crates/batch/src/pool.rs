@@ -29,8 +29,8 @@ pub trait Work: Debug + Send + Sync + 'static {
 
     /// Makes one run to its end; returns its result and the number of packets that it moved.
     /// Returns `None` if `stop` is set during the run. An implementation must check `stop` about
-    /// every ten milliseconds.
-    fn run(&self, run: u64, stop: &AtomicBool) -> Option<(Self::Outcome, u64)>;
+    /// every ten milliseconds. `around` has what the algorithms need for events.
+    fn run(&self, run: u64, stop: &AtomicBool, around: Around) -> Option<(Self::Outcome, u64)>;
 
     /// Returns the rows of runs, in the order of their numbers.
     fn columns(&self, runs: impl Iterator<Item = (u64, Self::Outcome)>) -> Vec<Column>;
@@ -101,12 +101,33 @@ struct Shard<T> {
     closed: bool,
 }
 
+/// Calls work, with what the algorithms need for it.
+pub type Call = fn(&mut (dyn FnMut() + Send));
+
+/// Needs of the algorithms on a thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Around {
+    /// Calls all work of a thread.
+    pub thread: Call,
+    /// Calls some events of a run.
+    pub events: Call,
+}
+
+impl Around {
+    /// Nothing is needed.
+    pub const NOTHING: Around = Around {
+        thread: |work| work(),
+        events: |work| work(),
+    };
+}
+
 /// Makes ranges of runs on `threads` threads, in shards that last about `shard`.
 pub fn start<W: Work>(
     work: &Arc<W>,
     ranges: &[Range<u64>],
     threads: usize,
     shard: Duration,
+    around: Around,
 ) -> Running {
     let left = ranges
         .iter()
@@ -127,7 +148,7 @@ pub fn start<W: Work>(
     let (tell, finished) = channel();
     let thread = |_| {
         let (shared, tell) = (Arc::clone(&shared), tell.clone());
-        thread::spawn(move || shared.toil(&tell))
+        thread::spawn(move || (around.thread)(&mut || shared.toil(&tell, around)))
     };
     let threads = Mutex::new((0..threads.max(1)).map(thread).collect());
     Running {
@@ -202,10 +223,10 @@ impl Drop for Running {
 }
 
 impl<W: Work> Shared<W> {
-    fn toil(&self, tell: &Sender<Result<Finished, Panicked>>) {
+    fn toil(&self, tell: &Sender<Result<Finished, Panicked>>, around: Around) {
         while let Some((shard, run)) = self.take(tell) {
-            let outcome =
-                catch_unwind(AssertUnwindSafe(|| self.work.run(run, &self.progress.stop)));
+            let made = || self.work.run(run, &self.progress.stop, around);
+            let outcome = catch_unwind(AssertUnwindSafe(made));
             match outcome {
                 Ok(Some((outcome, packets))) => self.put(shard, run, outcome, packets, tell),
                 Ok(None) => return,

@@ -77,6 +77,7 @@ fn run(fleet: PopulationRun, paths: u64, threads: usize) -> BTreeMap<String, Val
         std::slice::from_ref(&(0..paths)),
         threads,
         Duration::from_secs(1000),
+        fullpipe_batch::Around::NOTHING,
     );
     loop {
         match running.next(Duration::from_secs(1)).expect("no panic") {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fullpipe_batch::sweep::{Mode, Plan, Request};
-use fullpipe_batch::{Column, PATIENCE, Values};
+use fullpipe_batch::{Around, Column, PATIENCE, Values};
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
 use fullpipe_trace::TraceLevel;
@@ -53,7 +53,8 @@ fn points(plan: &Plan) -> Vec<String> {
 /// All rows of a plan, in the order of the runs.
 fn rows(plan: Plan, threads: usize, shard: Duration) -> Vec<Vec<Column>> {
     let runs = plan.runs();
-    let running = Arc::new(plan).start(slice::from_ref(&(0..runs)), threads, shard);
+    let running =
+        Arc::new(plan).start(slice::from_ref(&(0..runs)), threads, shard, Around::NOTHING);
     let mut shards = Vec::new();
     loop {
         match running
@@ -392,7 +393,12 @@ fn what_stops_leaves_whole_shards() {
             ..Request::default()
         },
     ));
-    let running = plan.start(slice::from_ref(&(0..100)), 2, Duration::from_secs(1));
+    let running = plan.start(
+        slice::from_ref(&(0..100)),
+        2,
+        Duration::from_secs(1),
+        Around::NOTHING,
+    );
     assert!(running.stop(PATIENCE));
     assert_eq!(running.runs(), 0, "stops within a slice");
     assert!(

@@ -51,7 +51,7 @@ mod _core {
     use crate::contained::{Container, contain, contain_further, containment_refused};
     #[pymodule_export]
     use crate::controller::{
-        Ack_, Config_, Conn_, Context_, Decision_, Lost_, Recovery_, Snapshot_,
+        Ack_, Config_, Conn_, Context_, Decision_, Lost_, Recovery_, Snapshot_, limit_calls,
     };
     #[pymodule_export]
     use crate::error::{MachineError, ScenarioError};
@@ -70,7 +70,7 @@ mod _core {
     #[pymodule_export]
     use crate::link::{LinkRun, confinement_refused, link, namespaces_refused};
     #[pymodule_export]
-    use crate::plugin::{Plugin, check_contract, load_plugin, plugins};
+    use crate::plugin::{Plugin, check_contract, load_plugin, plugins, repeats};
     #[pymodule_export]
     use crate::population::{PopulationPlan, populations};
     #[cfg(unix)]

@@ -7,7 +7,7 @@ use fullpipe_plugin::{LoadError, Loaded};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::controller::{Given, carried, exception, guarded, registry};
+use crate::controller::{Given, carried, checking, exception, guarded, registry};
 use crate::error::{refused_class, refused_plugin};
 
 /// A loaded library with an algorithm.
@@ -67,8 +67,25 @@ fn checked(
 ) -> PyResult<Option<String>> {
     let before = || carried(|py| py.check_signals());
     let test = || check::contract_told(descriptor, sequences, &exception, &before).err();
-    let broken = py.detach(|| guarded(test))?;
+    let broken = py.detach(|| guarded(|| checking(test)))?;
     Ok(broken.map(|broken| broken.to_string()))
+}
+
+/// Plays a few random sequences to two instances of an algorithm, one after the other. Returns whether both decide the
+/// same; None without an algorithm of that name.
+#[pyfunction]
+pub(crate) fn repeats(
+    py: Python<'_>,
+    name: &str,
+    controllers: Given,
+    sequences: u64,
+) -> PyResult<Option<bool>> {
+    let registry = registry(py, controllers);
+    let Some(descriptor) = registry.get(name) else {
+        return Ok(None);
+    };
+    let test = || check::repeats(descriptor, sequences);
+    py.detach(|| guarded(|| checking(test))).map(Some)
 }
 
 /// Loads the library in `file`: from now on, its algorithm is one of this process.

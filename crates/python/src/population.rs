@@ -88,6 +88,7 @@ impl PopulationPlan {
             &ranges,
             threads,
             Duration::from_secs_f64(shard_s),
+            fullpipe_batch::Around::NOTHING,
         ))
     }
 }

@@ -39,10 +39,6 @@ pub(crate) fn watch_signals(pipe: RawFd, numbers: Vec<u8>, exits: Option<RawFd>)
     thread::spawn(move || watch(&heard, exits));
 }
 
-#[expect(
-    unsafe_code,
-    reason = "no clean-up, which would wait for the interpreter"
-)]
 fn watch(heard: &Receiver<u8>, exits: Option<RawFd>) {
     while let Ok(number) = heard.recv() {
         let mut later = Ok(number);
@@ -51,16 +47,24 @@ fn watch(heard: &Receiver<u8>, exits: Option<RawFd>) {
         }
         if later == Err(RecvTimeoutError::Timeout) {
             let line = "interrupted in a call of an algorithm that did not return\n";
-            drop(stderr().write_all(line.as_bytes()));
-            let code = SIGNALED + number;
-            if let Some(exits) = exits {
-                // SAFETY: the descriptor is open as long as the process.
-                let _ = write(unsafe { BorrowedFd::borrow_raw(exits) }, &[code]);
-            }
-            // SAFETY: it takes no argument that could be wrong, and nothing is run after it.
-            unsafe { nix::libc::_exit(i32::from(code)) }
+            end(line, SIGNALED + number, exits);
         }
     }
+}
+
+/// Ends this process at once, with a line on standard error after the exit code was written to `exits`.
+#[expect(
+    unsafe_code,
+    reason = "no clean-up, which would wait for the interpreter"
+)]
+pub(crate) fn end(line: &str, code: u8, exits: Option<RawFd>) -> ! {
+    drop(stderr().write_all(line.as_bytes()));
+    if let Some(exits) = exits {
+        // SAFETY: the descriptor is open as long as the process.
+        let _ = write(unsafe { BorrowedFd::borrow_raw(exits) }, &[code]);
+    }
+    // SAFETY: it takes no argument that could be wrong, and nothing is run after it.
+    unsafe { nix::libc::_exit(i32::from(code)) }
 }
 
 /// Ends this process when its parent ends, whose number is given.

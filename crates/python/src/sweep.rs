@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fullpipe_batch::sweep::{Plan, Request};
-use fullpipe_batch::{Column, Panicked, Values};
+use fullpipe_batch::{Around, Column, Panicked, Values};
 use fullpipe_scenario::Template;
 use numpy::IntoPyArray;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::controller::{Given, guarded, is_raised, raised, registry};
+use crate::controller::{AROUND, Given, guarded, is_raised, raised, registry};
 use crate::error::refused;
 use crate::flows::Files;
 
@@ -20,6 +20,8 @@ use crate::flows::Files;
 #[derive(Debug)]
 pub(crate) struct SweepPlan {
     inner: Arc<Plan>,
+    /// Whether it has algorithms in Python.
+    classes: bool,
 }
 
 /// Threads that run parts of a plan.
@@ -63,6 +65,7 @@ impl SweepPlan {
             points,
             whole: Vec::new(),
         };
+        let classes = !controllers.is_empty();
         let registry = registry(py, controllers);
         let template = |text: &str| {
             Template::read(text, file).map(|template| template.with_library(Arc::new(Files)))
@@ -76,6 +79,7 @@ impl SweepPlan {
         })?;
         plan.map(|plan| SweepPlan {
             inner: Arc::new(plan),
+            classes,
         })
         .map_err(|error| refused(py, &error))
     }
@@ -172,10 +176,15 @@ impl SweepPlan {
             .into_iter()
             .map(|(first, end)| first..end.min(self.inner.runs()))
             .collect();
+        let around = if self.classes {
+            AROUND
+        } else {
+            Around::NOTHING
+        };
         Ok(SweepRun {
             inner: self
                 .inner
-                .start(&ranges, threads, Duration::from_secs_f64(shard_s)),
+                .start(&ranges, threads, Duration::from_secs_f64(shard_s), around),
         })
     }
 }

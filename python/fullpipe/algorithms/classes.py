@@ -187,6 +187,9 @@ def described(name: str, made: type) -> _core._GivenController:
     """
     if not (_NAME.fullmatch(name) or IMPORTED.fullmatch(name)):
         raise _refused(name, "not a valid name", 'use letters, digits, "-", "_" and "."')
+    for method in dir(made):
+        if not method.startswith("_") and callable(getattr(made, method)):
+            _refuse_stranger(name, made, method)
     for method in ("on_ack", "decision"):
         if not callable(getattr(made, method, None)):
             raise _refused(
@@ -194,12 +197,6 @@ def described(name: str, made: type) -> _core._GivenController:
                 f"{made.__qualname__} has no method {method}",
                 "add it: every algorithm needs on_ack and decision",
             )
-    for method in dir(made):
-        if method.startswith("on_") and method not in METHODS and callable(getattr(made, method)):
-            near = get_close_matches(method, METHODS, n=1)
-            fix = f"did you mean {near[0]}?" if near else f"use one of {', '.join(METHODS)}"
-            problem = f"{made.__qualname__} has a method {method}, which nothing calls"
-            raise _refused(name, problem, f"{fix} A method of your own needs a name without on_")
     recovery = getattr(made, "recovery", "prr")
     if recovery not in ("prr", "own"):
         raise _refused(name, f"recovery = {recovery!r}", 'write "prr" or "own"')
@@ -220,6 +217,35 @@ def described(name: str, made: type) -> _core._GivenController:
         bool(getattr(made, "random", False)),
     )
     return name, made, about
+
+
+def _refuse_stranger(name: str, made: type, method: str) -> None:
+    """Refuses a method that looks like one of the contract, and that nothing calls, not even another method."""
+    every = (*METHODS, "decision", "observe")
+    if method in every or method in _used(made):
+        return
+    missing = [each for each in every if not hasattr(made, each)]
+    plain = {each.replace("_", ""): each for each in missing}
+    hook = method.startswith("on_")
+    meant = plain.get(method.lower().replace("_", "")) or next(
+        iter(
+            get_close_matches(method, every if hook else missing, n=1, cutoff=0.6 if hook else 0.85)
+        ),
+        None,
+    )
+    if not (hook or meant):
+        return
+    problem = f"{made.__qualname__} has a method {method}, which nothing calls"
+    did = f"did you mean {meant}? " if meant else ""
+    known = f"the methods that are called: {', '.join(every)}; "
+    raise _refused(name, problem, f"{did}{known}a method of your own needs another name")
+
+
+def _used(made: type) -> set[str]:
+    """Returns the names that the methods of a class use."""
+    functions = [value for each in made.__mro__ for value in vars(each).values()]
+    codes = (getattr(each, "__code__", None) for each in functions)
+    return {name for code in codes if code for name in code.co_names}
 
 
 def _param(name: str, key: str, param: Param) -> _core._ParamAbout:

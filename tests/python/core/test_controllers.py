@@ -557,8 +557,10 @@ class InSegments:
         return package.Decision(cwnd=self.cwnd)
 
 
-def test_a_window_in_segments_is_said() -> None:
-    run = package.run(["cubic", InSegments], rate="5mbit", rtt="20ms", duration="2s")
-    assert run.metrics["warnings"] == [
-        "flow InSegments: it sent nothing, since its window of 10 B is less than a segment of 1448 B"
-    ]
+def test_a_window_in_segments_is_refused() -> None:
+    with pytest.raises(package.ScenarioError) as refused:
+        package.run(["cubic", InSegments], rate="5mbit", rtt="20ms", duration="2s")
+    assert refused.value.problem == (
+        "the window is below one segment (10 of 1448 bytes) after __init__ at 0.000 s"
+    )
+    assert refused.value.fix == "windows are in bytes: write 10 * config.smss for 10 segments"

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
-use crate::{Column, Values, Work, quantity};
+use crate::{Around, Column, Values, Work, quantity};
 use fullpipe_cc::Registry;
 use fullpipe_scenario::{Error, ParamValue, Scenario, algorithm_of};
 use fullpipe_sim::Simulation;
@@ -179,7 +179,7 @@ impl Work for PopulationRun {
     /// One record per arm.
     type Outcome = Vec<Record>;
 
-    fn run(&self, path: u64, stop: &AtomicBool) -> Option<(Vec<Record>, u64)> {
+    fn run(&self, path: u64, stop: &AtomicBool, _: Around) -> Option<(Vec<Record>, u64)> {
         let mut scenario = self
             .population
             .scenario(&self.population.draw(self.seed, path))

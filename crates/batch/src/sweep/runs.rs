@@ -10,7 +10,7 @@ use fullpipe_trace::Summary;
 use fullpipe_trace::TraceLevel;
 
 use super::plan::Plan;
-use crate::pool::{Running, Work, start};
+use crate::pool::{Around, Running, Work, start};
 use crate::rows::{Column, Rows};
 
 /// Number of events between two checks of the stop flag: microseconds, or half a second with a
@@ -24,19 +24,25 @@ impl Plan {
         ranges: &[Range<u64>],
         threads: usize,
         shard: Duration,
+        around: Around,
     ) -> Running {
-        start(self, ranges, threads, shard)
+        start(self, ranges, threads, shard, around)
     }
 }
 
 impl Work for Plan {
     type Outcome = Summary;
 
-    fn run(&self, run: u64, stop: &AtomicBool) -> Option<(Summary, u64)> {
+    fn run(&self, run: u64, stop: &AtomicBool, around: Around) -> Option<(Summary, u64)> {
         let scenario = self.scenario(run);
         let mut simulation = Simulation::new(&scenario, self.registry(), TraceLevel::Off)
             .expect("a checked point can be built");
-        while !simulation.advance(SLICE) {
+        let mut over = false;
+        loop {
+            (around.events)(&mut || over = simulation.advance(SLICE));
+            if over {
+                break;
+            }
             if stop.load(Ordering::Relaxed) {
                 return None;
             }

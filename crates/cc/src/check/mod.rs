@@ -100,6 +100,27 @@ pub fn contract_told(
     Ok(())
 }
 
+/// Plays this number of random sequences as TCP does, and calls a second controller likewise; returns whether both decide
+/// the same. A breach of the contract or a panic ends a sequence: another test tells it.
+pub fn repeats(descriptor: &'static Descriptor, sequences: u64) -> bool {
+    let config = Config::defaults(descriptor);
+    (0..sequences).all(|seed| {
+        let steps = random_steps(&mut Rng::stream(seed, "check", "steps"), 400);
+        let mut transport =
+            Transport::new(Kind::Counts, descriptor, &config, &mut Shared::default());
+        let play = || steps.iter().for_each(|step| transport.play(step));
+        let whole = catch_unwind(AssertUnwindSafe(play)).is_ok();
+        let again = || {
+            let fresh = &mut (descriptor.build)(&config, &mut Shared::default());
+            replay(fresh, &mut transport::rng(), &transport.events)
+        };
+        match catch_unwind(AssertUnwindSafe(again)) {
+            Ok(again) => again == transport.decisions,
+            Err(_) => !whole,
+        }
+    })
+}
+
 /// Plays `steps` with a flow of its own, lets its data drain, and replays the recorded calls.
 ///
 /// # Errors

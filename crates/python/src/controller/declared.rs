@@ -114,17 +114,18 @@ fn descriptor(py: Python<'_>, name: &str, class: Py<PyAny>, about: About) -> &'s
     descriptor
 }
 
-/// Returns the class of a descriptor that was registered here.
-pub(super) fn class_of(py: Python<'_>, config: &Config) -> Py<PyAny> {
+/// Returns the class of a descriptor that was registered here, and whether the transport owns its window in recovery.
+pub(super) fn class_of(py: Python<'_>, config: &Config) -> (Py<PyAny>, bool) {
     // Compared by address: the same name may have belonged to another class before.
     let all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let known = all
         .iter()
         .find(|known| std::ptr::eq(known.descriptor.name, config.algorithm));
-    known
-        .expect("only a descriptor of this list builds one")
-        .class
-        .clone_ref(py)
+    let Known { class, descriptor } = known.expect("only a descriptor of this list builds one");
+    (
+        class.clone_ref(py),
+        descriptor.recovery == RecoveryOwner::Prr,
+    )
 }
 
 pub(super) fn leaked(text: String) -> &'static str {

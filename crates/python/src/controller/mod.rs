@@ -6,12 +6,16 @@
 //! error. The descriptor of a class lives as long as the process.
 
 mod declared;
+mod hint;
+mod limit;
 mod told;
 mod words;
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use fullpipe_batch::Around;
 use fullpipe_cc::check::panicked;
 use fullpipe_cc::{
     Ack, AnyController, Config, Context, Controller, Fault, Frame, Lost, ParamValue, PathChange,
@@ -23,6 +27,8 @@ use pyo3::types::PyDict;
 
 use declared::class_of;
 pub(crate) use declared::{Given, registry};
+use limit::Call;
+pub(crate) use limit::limit_calls;
 pub(crate) use told::{
     PyAck as Ack_, PyConfig as Config_, PyConn as Conn_, PyContext as Context_,
     PyDecision as Decision_, PyLost as Lost_, PyRecovery as Recovery_, PySnapshot as Snapshot_,
@@ -49,6 +55,13 @@ struct Raised(PyErr);
 pub(crate) fn carried<T>(call: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
     Python::attach(call).unwrap_or_else(|error| resume_unwind(Box::new(Raised(error))))
 }
+
+/// Needs of classes on a thread. It is one of the interpreter's for all its work, since else each call of a class would
+/// make it one; and has the interpreter for some events, since each handover costs as much as a call.
+pub(crate) const AROUND: Around = Around {
+    thread: |work| Python::attach(|py| py.detach(work)),
+    events: |work| Python::attach(|_| work()),
+};
 
 /// Runs code that may call Python. Returns an exception raised by a user's class as an error.
 pub(crate) fn guarded<T>(run: impl FnOnce() -> T) -> PyResult<T> {
@@ -115,8 +128,21 @@ pub(crate) fn exception(payload: Box<dyn Any + Send>) -> String {
             }
             step = at.getattr("tb_next").ok();
         }
-        words + &line
+        words + &line + &hint::told(error)
     })
+}
+
+thread_local! {
+    /// Whether the contract's check judges the decisions of classes, which have to make none of their own then.
+    static JUDGED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs the contract's check, which judges the decisions of classes itself.
+pub(crate) fn checking<T>(check: impl FnOnce() -> T) -> T {
+    let before = JUDGED.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(check));
+    JUDGED.set(before);
+    done.unwrap_or_else(|payload| resume_unwind(payload))
 }
 
 /// Returns whether the payload is an exception raised by a user's class, or the failure of a
@@ -143,6 +169,10 @@ struct PyController {
     has_timer: bool,
     has_end: bool,
     decision: fullpipe_cc::Decision,
+    /// Whether the transport owns the window in recovery.
+    prr: bool,
+    /// Whether a window below one segment ends the run here.
+    strict: bool,
     /// Number of values that `observe` returns.
     fields: usize,
     /// Number of states and reasons that this object was the first to use.
@@ -151,7 +181,7 @@ struct PyController {
 
 impl PyController {
     fn new(py: Python<'_>, config: &Config, shared: &mut Shared) -> PyResult<PyController> {
-        let class = class_of(py, config);
+        let (class, prr) = class_of(py, config);
         let params = PyDict::new(py);
         for (name, value) in config.params() {
             match value {
@@ -180,9 +210,11 @@ impl PyController {
             Some(fields) => fields.len()?,
             None => 0,
         };
-        let object = class
-            .call1(py, (told,))
-            .map_err(|error| noted(py, error, config.algorithm, Time::ZERO))?;
+        let object = {
+            let _call = Call::begin();
+            class.call1(py, (told,))
+        }
+        .map_err(|error| noted(py, error, config.algorithm, Time::ZERO))?;
         let has = |name: &str| object.bind(py).hasattr(name);
         let conn = Py::new(py, PyConn::default())?;
         let cx = Py::new(py, PyContext::new(conn.clone_ref(py)))?;
@@ -199,12 +231,19 @@ impl PyController {
             has_timer: has("on_timer")?,
             has_end: has("on_end")?,
             decision: fullpipe_cc::Decision::window(config.initial_cwnd, config.initial_cwnd),
+            prr,
+            strict: !JUDGED.get(),
             fields,
             new_words: 0,
             object,
         };
-        if let Err(error) = controller.decide(py) {
-            return Err(controller.noted(py, error, Time::ZERO));
+        let decided = {
+            let _call = Call::begin();
+            controller.decide(py)
+        };
+        decided.map_err(|error| controller.noted(py, error, Time::ZERO))?;
+        if controller.decision.cwnd < config.smss {
+            controller.refuse_small(py, config.smss, "__init__", Time::ZERO)?;
         }
         Ok(controller)
     }
@@ -213,9 +252,11 @@ impl PyController {
     fn call(
         &mut self,
         cx: &mut Context<'_>,
+        method: &str,
         call: impl FnOnce(Python<'_>, &Py<PyAny>, &Py<PyContext>) -> PyResult<()>,
     ) {
         carried(|py| {
+            let _call = Call::begin();
             self.conn.borrow_mut(py).0 = cx.conn.clone();
             self.cx.borrow_mut(py).begin(cx.now, cx.rng.clone());
             call(py, &self.object, &self.cx).map_err(|error| self.noted(py, error, cx.now))?;
@@ -234,8 +275,30 @@ impl PyController {
                 );
             }
             self.decide(py)
-                .map_err(|error| self.noted(py, error, cx.now))
+                .map_err(|error| self.noted(py, error, cx.now))?;
+            // Between enter and exit the transport owns the window of a class with PRR.
+            if self.decision.cwnd < cx.conn.smss && !(self.prr && cx.conn.in_recovery()) {
+                self.refuse_small(py, cx.conn.smss, method, cx.now)?;
+            }
+            Ok(())
         });
+    }
+
+    /// Refuses a window in which no segment fits, as one in segments is.
+    fn refuse_small(&self, py: Python<'_>, smss: Bytes, method: &str, now: Time) -> PyResult<()> {
+        if !self.strict {
+            return Ok(());
+        }
+        let (cwnd, smss, at) = (self.decision.cwnd.get(), smss.get(), now.as_secs_f64());
+        let problem = format!(
+            "the window is below one segment ({cwnd} of {smss} bytes) after {method} at {at:.3} s"
+        );
+        let fix = if cwnd < 1_000 {
+            format!("windows are in bytes: write {cwnd} * config.smss for {cwnd} segments")
+        } else {
+            "windows are in bytes: keep it at config.smss or above".to_owned()
+        };
+        Err(self.broken(py, &problem, &fix))
     }
 
     /// Adds to an exception of the class which controller raised it, and when.
@@ -293,6 +356,7 @@ fn noted(py: Python<'_>, error: PyErr, algorithm: &str, now: Time) -> PyErr {
     let note = format!("controller {algorithm} failed at {at:.3} s");
     // An exception that takes no note is reported without one.
     let _ = error.value(py).call_method1("add_note", (note,));
+    hint::add(py, &error);
     error
 }
 
@@ -306,7 +370,7 @@ impl Controller for PyController {
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
         let before = self.decision;
         if self.has_sent {
-            self.call(cx, |py, object, told| {
+            self.call(cx, "on_sent", |py, object, told| {
                 method!(py, object, "on_sent", (told, PySnapshot(*packet)))
             });
         }
@@ -319,27 +383,27 @@ impl Controller for PyController {
 
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
         if self.has_lost {
-            self.call(cx, |py, object, told| {
+            self.call(cx, "on_lost", |py, object, told| {
                 method!(py, object, "on_lost", (told, PyLost(*lost)))
             });
         }
     }
 
     fn on_acked(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
-        self.call(cx, |py, object, told| {
+        self.call(cx, "on_acked", |py, object, told| {
             method!(py, object, "on_acked", (told, PySnapshot(*packet)))
         });
     }
 
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
-        self.call(cx, |py, object, told| {
+        self.call(cx, "on_ack", |py, object, told| {
             method!(py, object, "on_ack", (told, PyAck(*ack)))
         });
     }
 
     fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         if self.has_recovery {
-            self.call(cx, |py, object, told| {
+            self.call(cx, "on_recovery", |py, object, told| {
                 method!(py, object, "on_recovery", (told, PyRecovery(change)))
             });
         }
@@ -347,7 +411,7 @@ impl Controller for PyController {
 
     fn on_unused(&mut self, cx: &mut Context<'_>, cwnd: Bytes) {
         if self.has_unused {
-            self.call(cx, |py, object, told| {
+            self.call(cx, "on_unused", |py, object, told| {
                 method!(py, object, "on_unused", (told, cwnd.get()))
             });
         }
@@ -361,7 +425,7 @@ impl Controller for PyController {
                 PathChange::Seed { bdp } => ("seed", Some(bdp.get())),
                 PathChange::Threshold { ssthresh } => ("threshold", Some(ssthresh.get())),
             };
-            self.call(cx, |py, object, told| {
+            self.call(cx, "on_path", |py, object, told| {
                 method!(py, object, "on_path", (told, kind, bytes))
             });
         }
@@ -370,7 +434,7 @@ impl Controller for PyController {
     fn on_frame(&mut self, cx: &mut Context<'_>, frame: &Frame) {
         if self.has_frame {
             let (size, waited) = (frame.size.get(), frame.waited.as_secs_f64());
-            self.call(cx, |py, object, told| {
+            self.call(cx, "on_frame", |py, object, told| {
                 method!(py, object, "on_frame", (told, size, waited))
             });
         }
@@ -378,7 +442,7 @@ impl Controller for PyController {
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         if self.has_timer {
-            self.call(cx, |py, object, told| {
+            self.call(cx, "on_timer", |py, object, told| {
                 method!(py, object, "on_timer", (told))
             });
         }
@@ -389,7 +453,9 @@ impl Controller for PyController {
 
     fn on_end(&mut self, cx: &mut Context<'_>) {
         if self.has_end {
-            self.call(cx, |py, object, told| method!(py, object, "on_end", (told)));
+            self.call(cx, "on_end", |py, object, told| {
+                method!(py, object, "on_end", (told))
+            });
         }
     }
 

@@ -309,13 +309,16 @@ fn octets(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
 impl PyDecision {
     /// Creates a decision from a window and further limits.
     #[new]
-    #[pyo3(signature = (cwnd, ssthresh=None, *, pacing_rate=None, send_quantum=0, ecn="off", source_rate=None, mark_app_limited=false, wake_at=None))]
+    #[pyo3(
+        signature = (cwnd, ssthresh=None, *, pacing_rate=None, send_quantum=None, ecn="off", source_rate=None, mark_app_limited=false, wake_at=None),
+        text_signature = "(cwnd, ssthresh=None, *, pacing_rate=None, send_quantum=0, ecn='off', source_rate=None, mark_app_limited=False, wake_at=None)"
+    )]
     #[expect(clippy::too_many_arguments, reason = "the fields of the Python class")]
     fn new(
         cwnd: &Bound<'_, PyAny>,
         ssthresh: Option<&Bound<'_, PyAny>>,
         pacing_rate: Option<f64>,
-        send_quantum: u64,
+        send_quantum: Option<&Bound<'_, PyAny>>,
         ecn: &str,
         source_rate: Option<f64>,
         mark_app_limited: bool,
@@ -325,6 +328,9 @@ impl PyDecision {
         let cwnd = octets("cwnd", cwnd)?;
         let ssthresh = ssthresh
             .map(|value| octets("ssthresh", value))
+            .transpose()?;
+        let send_quantum = send_quantum
+            .map(|value| octets("send_quantum", value))
             .transpose()?;
         let ecn = match ecn {
             "off" => EcnCodepoint::NotEct,
@@ -358,7 +364,7 @@ impl PyDecision {
             cwnd: Bytes::new(cwnd),
             ssthresh: ssthresh.map_or(Bytes::MAX, Bytes::new),
             pacing_rate: pacing_rate.map(Rate::from_bps_f64),
-            send_quantum: Bytes::new(send_quantum),
+            send_quantum: Bytes::new(send_quantum.unwrap_or(0)),
             ecn,
             source_rate: source_rate.map(Rate::from_bps_f64),
             mark_app_limited,

@@ -1,0 +1,148 @@
+//! The time limit of a call of a user's class: a call that does not return would let the command run forever.
+//!
+//! A thread looks at the number of calls of each thread. A number that stays the same during a call for [`LOOKS`]
+//! belongs to a call that does not return: an exception is raised in it, at its next line. A call that keeps the
+//! interpreter for as long again, like `10**10**9`, ends the process of a command. Looks are counted, not time, so that a
+//! process that was suspended is not to blame.
+
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+
+/// Time between two looks.
+const LOOK_UP: Duration = Duration::from_millis(250);
+/// Number of looks after which a call counts as endless: ten seconds.
+static LOOKS: AtomicU32 = AtomicU32::new(40);
+
+/// The calls of a thread.
+#[derive(Debug, Default)]
+struct Calls {
+    /// Number of begun and of ended calls: odd during a call.
+    number: AtomicU64,
+    /// The interpreter's name of the thread.
+    thread: AtomicU64,
+}
+
+static ALL: Mutex<Vec<Weak<Calls>>> = Mutex::new(Vec::new());
+/// Whether this process is a command's, which ends if a call keeps the interpreter; and the pipe for its exit code.
+static ENDS: AtomicBool = AtomicBool::new(false);
+static EXITS: AtomicI32 = AtomicI32::new(-1);
+
+thread_local! {
+    static OWN: Arc<Calls> = registered();
+}
+
+/// Lets a call that keeps the interpreter end this process, after the exit code was written to `exits`; changes the time
+/// limit.
+#[pyfunction]
+#[pyo3(signature = (exits=None, seconds=10.0))]
+pub(crate) fn limit_calls(exits: Option<i32>, seconds: f64) {
+    let looks = (seconds / LOOK_UP.as_secs_f64()).ceil() as u32;
+    LOOKS.store(looks.max(1), Ordering::Relaxed);
+    EXITS.store(exits.unwrap_or(-1), Ordering::Relaxed);
+    ENDS.store(true, Ordering::Relaxed);
+}
+
+/// A call under way in this thread.
+pub(super) struct Call(());
+
+impl Call {
+    pub(super) fn begin() -> Call {
+        OWN.with(|calls| calls.count());
+        Call(())
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        OWN.with(|calls| calls.count());
+    }
+}
+
+impl Calls {
+    fn count(&self) {
+        // Only its thread writes the number.
+        let number = self.number.load(Ordering::Relaxed);
+        self.number.store(number + 1, Ordering::Relaxed);
+    }
+}
+
+fn registered() -> Arc<Calls> {
+    static WATCH: Once = Once::new();
+    let calls = Arc::<Calls>::default();
+    let name = Python::attach(|py| {
+        let threading = py.import("threading")?;
+        threading.call_method0("get_ident")?.extract::<u64>()
+    });
+    calls.thread.store(name.unwrap_or(0), Ordering::Relaxed);
+    locked().push(Arc::downgrade(&calls));
+    WATCH.call_once(|| drop(thread::spawn(watch)));
+    calls
+}
+
+fn locked() -> std::sync::MutexGuard<'static, Vec<Weak<Calls>>> {
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn watch() {
+    // The number of each thread's call, and for how many looks it has been the same.
+    let mut seen: Vec<(Weak<Calls>, u64, u32)> = Vec::new();
+    loop {
+        thread::sleep(LOOK_UP);
+        let limit = LOOKS.load(Ordering::Relaxed);
+        locked().retain(|it| it.strong_count() > 0);
+        seen.retain(|(it, ..)| it.strong_count() > 0);
+        for each in locked().iter() {
+            if !seen.iter().any(|(it, ..)| it.ptr_eq(each)) {
+                seen.push((Weak::clone(each), 0, 0));
+            }
+        }
+        for (calls, last, looks) in &mut seen {
+            let Some(calls) = calls.upgrade() else {
+                continue;
+            };
+            let number = calls.number.load(Ordering::Relaxed);
+            let same = number % 2 == 1 && number == *last;
+            (*last, *looks) = (number, if same { *looks + 1 } else { 0 });
+            if *looks == limit {
+                // In a thread of its own, since the call may keep the interpreter.
+                thread::spawn(move || interrupt(calls.thread.load(Ordering::Relaxed)));
+            } else if *looks >= 2 * limit {
+                *looks = 0;
+                end_if_kept();
+            }
+        }
+    }
+}
+
+/// Ends the process of a command if a call keeps the interpreter.
+#[cfg(target_os = "linux")]
+fn end_if_kept() {
+    if !ENDS.load(Ordering::Relaxed) {
+        return;
+    }
+    let (tell, free) = std::sync::mpsc::channel();
+    thread::spawn(move || Python::attach(|_| tell.send(()).is_ok()));
+    if free.recv_timeout(Duration::from_secs(1)).is_err() {
+        let exits = EXITS.load(Ordering::Relaxed);
+        let line = "error: a call of an algorithm did not return, and keeps the interpreter\n  \
+                    fix: let each method of the class return\n";
+        crate::signals::end(line, 2, (exits >= 0).then_some(exits));
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_if_kept() {}
+
+/// Raises an exception in the thread, at its next line.
+fn interrupt(thread: u64) {
+    let raised = Python::attach(|py| {
+        let errors = py.import("fullpipe.errors")?;
+        errors.call_method1("end_call", (thread,)).map(drop)
+    });
+    // If even that fails, Ctrl-C remains.
+    drop(raised);
+}

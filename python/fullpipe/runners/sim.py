@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
+from fullpipe.algorithms.rehearsal import rehearse
 from fullpipe.base.memory import refuse_too_large
 from fullpipe.runners import SIMULATOR
 
@@ -33,6 +34,7 @@ class Simulator:
         self, scenario: _core.Scenario, trace: str, progress: Progress | None
     ) -> _core.RunResult:
         """Runs the scenario in virtual time."""
+        rehearse(scenario.controllers)
         return _core.run(scenario, trace, progress)
 
 

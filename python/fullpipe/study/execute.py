@@ -29,7 +29,7 @@ from fullpipe.study import other_runners
 from fullpipe.study.cluster import NOTHING, on_ray, one_cluster, telling
 from fullpipe.study.engine import HERE, LOCAL, RAY, Step
 from fullpipe.study.other_runners import Failures
-from fullpipe.study.pool import pooled, unrepeatable
+from fullpipe.study.pool import first_of, pooled, unrepeatable
 from fullpipe.study.repeated import Repetition
 from fullpipe.study.shipped import Source
 from fullpipe.study.spec import refuse_unsuited
@@ -53,6 +53,7 @@ __all__ = [
     "Job",
     "Part",
     "Source",
+    "first_of",
     "on_threads",
     "one_cluster",
     "parts",
@@ -138,6 +139,7 @@ class Part:
         level: Level = lambda _number, _scenario: "off",
         show: Callable[[Step], object] = lambda _: None,
         failures: Failures | None = None,
+        again: bool = True,
     ) -> Generator[Step, None, None]:
         """Executes the missing runs. Closing the generator ends them.
 
@@ -147,6 +149,7 @@ class Part:
             level: Returns the trace level for a run's number and scenario, on other runners.
             show: Called with the progress between the steps, on other runners.
             failures: Collects failed runs of other runners, which then have no shard.
+            again: Whether the first run of a user's algorithm runs again at the end.
 
         Raises:
             ScenarioError: When a run fails, unless `failures` collects it.
@@ -155,7 +158,7 @@ class Part:
             ClusterError: When the Ray cluster can't execute the runs.
         """
         if self.is_simulated:
-            return pooled(self.spec, missing[RUNNER.name], shard_s, self.engine)
+            return pooled(self.spec, missing[RUNNER.name], shard_s, self.engine, again=again)
         todo = other_runners.schedule(self.spec, missing, self.runners)
         return other_runners.steps(
             self.spec, todo, level=level, engine=self.engine, show=show, failures=failures

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fullpipe.study.engine import Engine, Shard, Step
     from fullpipe.study.execute import Part
     from fullpipe.study.spec import SweepSpec
+    from fullpipe.study.sweeps.series import First
     from fullpipe.study.sweeps.store import SweepStore
     from fullpipe.study.sweeps.until import Until
 
@@ -73,7 +74,7 @@ class Execution:
 
     def _batch(self, spec: SweepSpec) -> tuple[int, int]:
         """Executes a sweep, or one batch of its repetitions."""
-        from fullpipe.study.sweeps.series import FEW, record
+        from fullpipe.study.sweeps.series import FEW, First, record
         from fullpipe.study.sweeps.store import SweepStore
 
         executed = parts(spec, self.runners, self.engine)
@@ -91,18 +92,33 @@ class Execution:
                 self.counter.note(text)
             failures = Failures(self.counter.note)
             for part in executed:
-                done, moved = self._run(store, part, recorded, failures)
-                runs, packets = runs + done, packets + moved
-                if part.is_simulated and recorded != "off":
-                    record(spec, self.directory, recorded, self.engine, self.counter.recorded)
+                traced = part.is_simulated and recorded != "off"
+                once = (
+                    First.of(spec, self.directory, store.missing(RUNNER.name)) if traced else None
+                )
+                try:
+                    done, moved = self._run(store, part, recorded, failures, once)
+                    runs, packets = runs + done, packets + moved
+                    if traced:
+                        record(
+                            spec, self.directory, recorded, self.engine, self.counter.recorded, once
+                        )
+                except UnrepeatableError:
+                    store.discard()
+                    raise
             store.seal(recorded)
         failures.refuse()
         return runs, packets
 
     def _run(
-        self, store: SweepStore, part: Part, recorded: str, failures: Failures
+        self,
+        store: SweepStore,
+        part: Part,
+        recorded: str,
+        failures: Failures,
+        once: First | None,
     ) -> tuple[int, int]:
-        """Executes the missing runs of a part."""
+        """Executes the missing runs of a part; `once` takes the row of its run."""
         spec = store.spec
         missing = {runner.name: store.missing(runner.name) for runner in part.runners}
         left = sum(end - first for ranges in missing.values() for first, end in ranges)
@@ -114,12 +130,21 @@ class Execution:
             return level_of(recorded, scenario) if number < spec.plan.points else "off"
 
         clocked = any(each.real_time for each in part.runners)
-        steps = part.steps(missing, SHARD_S, level=level, show=self._show, failures=failures)
-        try:
-            return drain(steps, self._show, lambda shard: self._add(store, shard, clocked))
-        except UnrepeatableError:
-            store.discard()
-            raise
+
+        def add(shard: Shard) -> None:
+            if once:
+                once.take(shard)
+            self._add(store, shard, clocked)
+
+        steps = part.steps(
+            missing,
+            SHARD_S,
+            level=level,
+            show=self._show,
+            failures=failures,
+            again=once is None,
+        )
+        return drain(steps, self._show, add)
 
     def _begin(self, spec: SweepSpec, total: int, missing: int, what: str) -> None:
         about = f"{spec.plan.seeds[1]} repetitions" if self.until else what

@@ -128,7 +128,7 @@ await page.screenshot({ path: join(out, "own.png"), fullPage: true });
 await page.waitForTimeout(300);
 said.ownAddress = decodeURIComponent(page.url());
 said.syntax = await fails(example.replace("on_ack(cx, ack) {", "on_ack(cx, ack) {\n    let = ;"));
-said.raises = await fails(example.replace("this.ssthresh = Math.max", "cx.unknown.thing = Math.max"));
+said.raises = await fails(example.replace("this.ssthresh = Math.max", "this.unknown.thing = Math.max"));
 said.incomplete = await fails("class Empty {\n  decision() { return {}; }\n}");
 said.wrong = await fails(example.replace("cwnd: this.cwnd", "cwnd: -1"));
 said.chance = await fails(example.replace("this.smss *", "Math.random() *"));

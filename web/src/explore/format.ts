@@ -84,8 +84,6 @@ export type Answer =
       trace: Tables;
       metrics: Metrics;
       verdicts: Verdict[];
-      /** What the run has shown about the reader's class; empty without a doubt. */
-      warning: string;
       wall_ms: number;
     }
   | { kind: "packets"; id: number; from: number; to: number; trace: Tables };

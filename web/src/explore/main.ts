@@ -46,7 +46,6 @@ let at = -1;
 /** The longest time that a packet of the run waited in a queue, in seconds. */
 let waited = 0;
 /** Doubts about the reader's class before any run of it. */
-let warnings: string[] = [];
 /** The text into which the reader's class could not be put. */
 let unplaced: string | null = null;
 /** Whether the scenario is a control's, and the conditions that were left out of it. */
@@ -103,10 +102,10 @@ function tellOwn(said: string): void {
   place("own-problem").textContent = said;
 }
 
-/** Says the doubts about the reader's class, with others, or that it could not be put into the scenario. */
-function tellDoubts(...others: string[]): void {
+/** Says that the reader's class could not be put into the scenario, if so. */
+function tellPlace(): void {
   const hint = text === unplaced ? `write cc = "${ownName(own ?? "")}" into the text: its flows are not tables` : "";
-  tellOwn([hint, ...warnings, ...others].filter(Boolean).join("\n"));
+  tellOwn(hint);
 }
 
 /** Takes the verdicts away: there is no run that they are about. */
@@ -280,7 +279,6 @@ function withOwn(about: About): string {
   }));
   catalogue.algorithms = catalogue.algorithms.filter((each) => each.name !== name);
   catalogue.algorithms.push({ name, purpose, color: OWN, params: declared });
-  warnings = about.warnings;
   // It takes the place of an earlier class, or of the first flow's algorithm if no flow has it.
   const flows: string[] = [];
   for (let flow = 0; flow < tables(text, "flow"); flow++) {
@@ -330,7 +328,7 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
     if (answer.own) renamed(withOwn(answer.own));
     else use(text);
     unplaced = answer.own && !text.includes(quoted(answer.own.name)) ? text : null;
-    if (answer.own) tellDoubts();
+    if (answer.own) tellPlace();
     return;
   }
   if (answer.kind === "alive") return;
@@ -377,8 +375,8 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
     const without = left.length ? `; left out, since their flows are not there: ${left.join(", ")}` : "";
     status.textContent = `${stopped}run and drawn in ${took} ms${without}`;
     place("hash").textContent = answer.stopped ? "none: the run was stopped" : answer.hash;
-    if (own !== null) tellDoubts(answer.warning);
-    problem.textContent = answer.warning && `warning: ${answer.warning}`;
+    if (own !== null) tellPlace();
+    problem.textContent = "";
     results(shown, answer.metrics);
     lesson?.judged(accepted, answer.verdicts);
     waited = answer.metrics.links.reduce((sum, link) => sum + (link.queue_delay_s?.max ?? 0), 0);

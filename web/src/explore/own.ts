@@ -28,8 +28,6 @@ export interface About {
   params: { name: string; default: number; least?: number; most?: number; unit: string; purpose: string }[];
   fields: { name: string; unit: string; purpose: string }[];
   methods: string[];
-  /** Sentences about what the class most likely has by mistake. */
-  warnings: string[];
   recovery: "prr" | "own";
   random: boolean;
 }
@@ -58,7 +56,9 @@ const [DECISION, FIELDS, ECN] = [8, 8, ["off", "ect0", "ect1"]];
 const PATH = ["mtu", "ecn-failed", "seed", "threshold"];
 
 /** Returns what a class says about itself. Throws what is wrong with it. */
-export function about(of: Class, methods: string[]): About {
+export function about(of: Class, methods: string[], layouts: Layouts): About {
+  const [wrong] = [...strangers(of, methods), ...absent(of, layouts)];
+  if (wrong) throw new Error(wrong);
   const missing = ["on_ack", "decision"].find((name) => typeof (of.prototype as Instance)[name] !== "function");
   if (missing) throw new Error(`class ${of.name} has no method ${missing}(): add it`);
   const declared = (name: string) => Object.entries((of[name] ?? {}) as Record<string, Record<string, unknown>>);
@@ -75,16 +75,18 @@ export function about(of: Class, methods: string[]): About {
     params,
     fields: declared("fields").map(([name, field]) => ({ name, unit: "", purpose: "", ...field })),
     methods: methods.filter((name) => name in of.prototype),
-    warnings: strangers(of, methods),
     recovery: of.recovery === "own" ? "own" : "prr",
     random: of.random === true,
   };
 }
 
-/** Returns a sentence for each method of a class that has nearly the name of a method of the contract. */
+/** Returns a sentence for each method of a class that looks like one of the contract, and that nothing calls. */
 function strangers(of: Class, methods: string[]): string[] {
   const known = [...methods, "decision", "observe"];
-  const called = Object.getOwnPropertyNames(of.prototype).filter((name) => /^on_/.test(name) && !known.includes(name));
+  const plain = (name: string) => name.replaceAll("_", "").toLowerCase();
+  const called = Object.getOwnPropertyNames(of.prototype).filter(
+    (name) => !known.includes(name) && (/^on_/.test(name) || known.some((each) => plain(each) === plain(name))),
+  );
   // A method that another one calls is the class's own.
   const code = Object.getOwnPropertyNames(of.prototype)
     .map((name) => `${(of.prototype as Instance)[name]}`)
@@ -95,8 +97,49 @@ function strangers(of: Class, methods: string[]): string[] {
       const [likely] = known
         .filter((each) => distance(each, name) <= 4)
         .sort((a, b) => distance(a, name) - distance(b, name));
-      return `${of.name}.${name}() is no method of a controller, and is never called${likely ? `: did you mean ${likely}?` : ""}`;
+      const problem = `${of.name} has a method ${name}, which nothing calls`;
+      const meant = likely ? `did you mean ${likely}? ` : "";
+      return `${problem}\n  fix: ${meant}the methods that are called: ${known.join(", ")}; a method of your own needs another name`;
     });
+}
+
+/** The methods whose second argument has attributes, and the layout of each. */
+const ARGUMENTS: Record<string, (keyof Layouts)[]> = {
+  on_ack: ["ack"],
+  on_lost: ["lost"],
+  on_acked: ["packet"],
+  on_sent: ["packet"],
+  on_recovery: ["recovery"],
+};
+
+/** Returns a sentence for each attribute of an argument that the class reads and that is not there: it would be undefined. */
+function absent(of: Class, layouts: Layouts): string[] {
+  const found: string[] = [];
+  const look = (code: string, name: string, what: string, has: string[]) => {
+    for (const [, read] of code.matchAll(new RegExp(`(?<![.\\w])${name}\\.([A-Za-z_]\\w*)`, "g"))) {
+      if (!read || has.includes(read)) continue;
+      const near = has.filter((each) => each.includes(read) || distance(each, read) <= 2);
+      const [likely] = near.sort((a, b) => distance(a, read) - distance(b, read));
+      const meant = likely ? `did you mean ${likely}? ` : "";
+      found.push(`${of.name}: ${what} has no ${read}\n  fix: ${meant}it has ${has.join(", ")}`);
+    }
+  };
+  for (const [method, of_] of Object.entries(ARGUMENTS)) {
+    const code = `${(of.prototype as Instance)[method] ?? ""}`.replace(/\/\*.*?\*\/|\/\/[^\n]*/gs, "");
+    const [, cx, event] = /^\w+\s*\(\s*([A-Za-z_]\w*)\s*(?:,\s*([A-Za-z_]\w*))?/.exec(code) ?? [];
+    const also = method === "on_ack" ? ["newest"] : method === "on_lost" ? ["packet"] : [];
+    const has = [...of_.flatMap((each) => layouts[each].map(([name]) => name)), ...also];
+    if (event) look(code, event, `the second argument of ${method}`, has);
+    if (cx)
+      look(
+        code,
+        `${cx}\\.conn`,
+        "cx.conn",
+        layouts.conn.map(([name]) => name),
+      );
+    if (cx) look(code, cx, "cx", ["now", "conn", "random", "transition"]);
+  }
+  return found;
 }
 
 /** Returns the number of letters to insert, remove or replace between two words. */
@@ -125,8 +168,6 @@ export class Calls {
   private args: ((now: number) => unknown[])[] = [];
   private cx: { now: number } = { now: 0 };
   private conn: { smss?: number; in_recovery?: boolean } = {};
-  /** What the run has shown about the class, once for each kind. */
-  warning = "";
 
   readonly imports = {
     own: {
@@ -223,7 +264,7 @@ export class Calls {
     const made = new of(Object.freeze({ smss, initial_cwnd, params }));
     this.instances.push(made);
     this.decide(made);
-    this.warn(smss ?? 0, "at its start");
+    this.refuse(smss ?? 0, "after its constructor");
     this.refresh();
     this.slots[FIELDS] = Object.keys((of.fields ?? {}) as object).length;
     return this.instances.length - 1;
@@ -240,7 +281,7 @@ export class Calls {
       this.refresh();
       const wake = this.decide(of);
       // In recovery, PRR has the window unless the class has its own.
-      if (!(recovers && this.of?.recovery !== "own")) this.warn(smss, `at ${now.toFixed(3)} s in ${name}`);
+      if (!(recovers && this.of?.recovery !== "own")) this.refuse(smss, `after ${name}`);
       if (name === "on_timer" && wake !== null && wake <= now) {
         throw new Error(`wake_at = ${wake}: on_timer was called at ${now}, so the timer would fire forever`);
       }
@@ -249,11 +290,15 @@ export class Calls {
     }
   }
 
-  /** Notes a window that no packet fits in, as the check of the contract does; such a flow hardly sends. */
-  private warn(smss: number, when: string): void {
-    if (this.warning || this.cwnd >= smss) return;
+  /** Refuses a window that no packet fits in, as in Python; such a flow hardly sends. */
+  private refuse(smss: number, when: string): void {
+    if (this.cwnd >= smss) return;
     const problem = `the window is below one segment (${this.cwnd} of ${smss} bytes) ${when}`;
-    this.warning = `${this.of?.name}: ${problem}\n  fix: windows are in bytes: keep cwnd at conn.smss or above`;
+    const fix =
+      this.cwnd < 1000
+        ? `write ${this.cwnd} * config.smss for ${this.cwnd} segments`
+        : "keep it at config.smss or above";
+    throw new Error(`${problem}\n  fix: windows are in bytes: ${fix}`);
   }
 
   /** Puts the decision into the slots; returns the time of the next timer, or null. */

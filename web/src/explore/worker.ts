@@ -64,7 +64,7 @@ function make(of: WebAssembly.Module): [Engine, Answer & { kind: "ready" }] {
   const { version, layouts, methods } = reply<{ version: string; layouts: Layouts; methods: string[] }>(made);
   calls.begin(made, layouts, methods);
   if (!own) return [made, { kind: "ready", version, own: null }];
-  const told = about(own, methods);
+  const told = about(own, methods, layouts);
   give(made, JSON.stringify(told));
   made.own();
   return [made, { kind: "ready", version, own: told }];
@@ -100,7 +100,6 @@ function suited({ duration_s, flows }: Described): number {
 
 async function run(of: Engine, id: number, text: string): Promise<void> {
   const begun = performance.now();
-  if (calls) calls.warning = "";
   const first = open(of, text, SECOND);
   if ("error" in first) return say({ kind: "refused", id, error: first.error, key: first.key });
   const interval = suited(first);
@@ -128,9 +127,8 @@ async function run(of: Engine, id: number, text: string): Promise<void> {
   const said = reply<{ tables: Table[]; hash: string; metrics: Metrics; verdicts: Verdict[] }>(of);
   const trace: Tables = { tables: said.tables, block: block(of) };
   const { hash, metrics, verdicts } = said;
-  const warning = calls?.warning ?? "";
   const wall_ms = performance.now() - begun;
-  say({ kind: "done", id, stopped: !over, hash, metrics, verdicts, trace, warning, wall_ms }, [trace.block]);
+  say({ kind: "done", id, stopped: !over, hash, metrics, verdicts, trace, wall_ms }, [trace.block]);
 }
 
 /** Runs until a window of time has passed, and answers with the packets that were sent in it. */

@@ -199,13 +199,18 @@ def test_mistakes_in_a_class_are_told_next_to_it(seen: dict[str, Any]) -> None:
     assert re.fullmatch(r"✓ met link\.bottleneck\.utilization >= 1%: [\d.]+ %", own["judged"][0]), (
         "a share has the unit of its condition"
     )
-    assert own["misspelled"] == (
-        "Mine.on_loss() is no method of a controller, and is never called: did you mean on_lost?"
+    told, verdicts = own["misspelled"]
+    assert told.startswith(
+        "Mine has a method on_loss, which nothing calls\n  fix: did you mean on_lost? the methods"
     )
-    assert own["segments"].startswith(
-        "Mine: the window is below one segment (10 of 1448 bytes) at its start"
-    )
-    assert "fix: windows are in bytes" in own["segments"]
+    assert verdicts == [], "no verdict of the class before"
+    told, verdicts = own["segments"]
+    assert "the window is below one segment (10 of 1448 bytes) after its constructor" in told
+    assert "fix: windows are in bytes: write 10 * config.smss for 10 segments" in told
+    assert verdicts == []
+    told, verdicts = own["absent"]
+    assert "the second argument of on_ack has no acked\n  fix: did you mean newly_acked?" in told
+    assert verdicts == []
 
 
 def test_no_verdict_of_the_class_before_stays(seen: dict[str, Any]) -> None:

@@ -71,16 +71,17 @@ def left_by(made: type, run: Callable[[], object]) -> list[str]:
 def _in_a_copy(name: str, made: type) -> list[str] | None:
     """Returns the names of the state that is left, as far as known; None if the class repeats itself, or is slow."""
     reads, writes = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # other threads: the copy needs none
-        try:
-            child = os.fork()
-        except OSError:  # as in a container
-            child = -1
-    if child == 0:
-        _judge(name, made, writes)
-    os.close(writes)
+    child = -1
+    # A signal during the handlers of `fork` would be lost, with a message.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     try:
+        with warnings.catch_warnings(), suppress(OSError):  # a container may forbid it
+            warnings.simplefilter("ignore", DeprecationWarning)  # the copy needs no other threads
+            child = os.fork()
+        if child == 0:
+            _judge(name, made, writes)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        os.close(writes)
         if child < 0 or not select.select([reads], [], [], _PATIENCE_S)[0]:
             return None
         with os.fdopen(os.dup(reads), "rb") as answer:
@@ -96,9 +97,6 @@ def _in_a_copy(name: str, made: type) -> list[str] | None:
 
 def _judge(name: str, made: type, writes: int) -> NoReturn:
     try:
-        signal.set_wakeup_fd(-1)
-        for number in ENDS:
-            signal.signal(number, signal.SIG_IGN)
         silent = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
         sys.stdout = sys.stderr = silent  # a notebook's are no files
         os.dup2(silent.fileno(), 1)

@@ -228,6 +228,7 @@ def test_ctrl_c_ends_a_command(name: str, inputs: Path, tmp_path: Path) -> None:
 
 STUCK = """\
 import re
+import sys
 import time
 from pathlib import Path
 from fullpipe import Decision
@@ -236,7 +237,8 @@ class Stuck:
     def __init__(self, config):
         self.cwnd = config.initial_cwnd
     def on_ack(self, cx, ack):
-        Path("stuck").touch()
+        if sys.stdout.name == "<stdout>":  # not in the rehearsal, which has an end
+            Path("stuck").touch()
         {call}
     def decision(self):
         return Decision(self.cwnd, None)

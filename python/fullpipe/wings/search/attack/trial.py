@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe import _core
+from fullpipe.algorithms.rehearsal import rehearse
 from fullpipe.algorithms.resolve import described, kind_of
 from fullpipe.base.memory import refuse_too_large
 from fullpipe.base.toml import document
@@ -131,6 +132,7 @@ def run(
     """
     scenario = _core.Scenario.parse(document(tables), file, [], controllers=classes)
     refuse_too_large(scenario, trace)
+    rehearse(scenario.controllers)
     return Run(scenario, _core.run(scenario, trace, progress), trace)
 
 

@@ -41,6 +41,15 @@ if TYPE_CHECKING:
     from fullpipe.scenario.canned import Canned
 
 
+_HEADS = {
+    "bdp": "path.buffer",
+    "limited by": "limited_by",
+    "re-sent": "retransmits",
+    "resent": "retransmits",
+}
+"""Words of the tables, and a unit of many keys, with the names that explain them."""
+
+
 class UnknownNameError(LookupError):
     """Nothing has the name; the text has the fix."""
 
@@ -56,6 +65,7 @@ def explain(name: str) -> Iterator[RenderableType]:
         UnknownNameError: When nothing has that name; the text has the most similar one.
         ScenarioError: When there is no such class.
     """
+    name = _HEADS.get(name.lower(), name)
     if kind_of(name) is CLASS:
         return _class(name)
     if recipe := recipe_of(name):

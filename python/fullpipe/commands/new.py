@@ -1,5 +1,6 @@
 """`fullpipe new`."""
 
+from difflib import get_close_matches
 from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
@@ -57,9 +58,24 @@ def command(
                 )
             print(file.read_text(encoding="utf-8"), end="")
             return
+        if len(names) == 1:
+            _refuse_unknown(names[0])
         known = algorithms_of(names)
         made = skeleton(known, settings)
         parse(made, origin.ALGORITHMS)
         if not any(map(recipe_of, known)):  # a program has its own parameters
             SweepSpec(made, origin.ALGORITHMS).plan  # noqa: B018  (refuses wrong parameters)
         print(made, end="")
+
+
+def _refuse_unknown(name: str) -> None:
+    """Fails with similar algorithms and scenarios, if it is a name of neither."""
+    from fullpipe import _core
+    from fullpipe.algorithms.resolve import kind_of
+
+    if kind_of(name) or "," in name:
+        return
+    every = [str(each["name"]) for each in _core.algorithms()]
+    every += [file.stem for file in origin.packaged()]
+    if near := get_close_matches(name, every, n=2):
+        fail(f"{name}: no algorithm, and no scenario\n  fix: did you mean {' or '.join(near)}?")

@@ -430,5 +430,6 @@ def no_such_file(path: Path) -> str:
         if near
         else "name a TOML file, a scenario from `fullpipe list scenarios`, or algorithms from "
         "`fullpipe list algorithms`"
+        + ("" if path.suffix else "; one of Linux alone is a cc in a file, for --on uml")
     )
     return f"{path}: no such file\n  fix: {fix}"

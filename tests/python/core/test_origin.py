@@ -144,6 +144,8 @@ def test_a_new_scenario_runs_as_it_is_and_with_each_of_its_comments(
         (["run", "cubic", "lossy.toml"], "lossy.toml: not an algorithm\n  fix: name it alone"),
         (["run", "cubic-vs-bb1"], "no such file\n  fix: did you mean cubic-vs-bbr1?"),
         (["sweep", "cubik"], "no such file\n  fix: "),
+        (["new", "cubicdeep"], "no scenario\n  fix: did you mean cubic or cubic-deep-buffer?"),
+        (["run", "westwood"], "one of Linux alone is a cc in a file, for --on uml"),
         (["run", "cubic", "--rtt", "100"], '--rtt 100: a duration needs a unit, like "50ms"'),
     ],
 )

@@ -153,3 +153,17 @@ def test_without_docs_the_error_names_the_fix(
 def test_an_unknown_name_has_a_fix() -> None:
     with pytest.raises(UnknownNameError, match="fix: `fullpipe list` has names"):
         explain("zzzzzzzz")
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("limited by", "limited_by, metric of a flow"),
+        ("re-sent", "retransmits, metric"),
+        ("bdp", "path.buffer:"),
+    ],
+)
+def test_words_of_tables_and_a_unit_are_explained(
+    word: str, found: str, fullpipe: Fullpipe
+) -> None:
+    assert fullpipe("explain", word).stdout.startswith(found)

@@ -182,7 +182,12 @@ fn one_step<T: Step>(text: &str, last: &mut Option<Span>) -> Result<(Span, T), R
         .or_else(|| text.split_once(char::is_whitespace))
     else {
         let problem = format!("\"{text}\" is not a time followed by a {}", T::NAME);
-        let fix = format!("write both with their units, like \"{}\"", T::LATER);
+        let is_file = text.contains('.') && !text.starts_with(|c: char| c.is_ascii_digit());
+        let fix = if is_file {
+            format!("name a file by \"file {text}\"")
+        } else {
+            format!("write both with their units, like \"{}\"", T::LATER)
+        };
         return Err(Refusal::new(problem, fix));
     };
     let at = <Span as ReadValue>::read(&toml(at))?;

@@ -79,7 +79,8 @@ fn registered() -> Arc<Calls> {
     });
     calls.thread.store(name.unwrap_or(0), Ordering::Relaxed);
     locked().push(Arc::downgrade(&calls));
-    WATCH.call_once(|| drop(thread::spawn(watch)));
+    // A contained process may have no second thread: its parent limits its time.
+    WATCH.call_once(|| drop(thread::Builder::new().spawn(watch)));
     calls
 }
 

@@ -94,7 +94,9 @@ pub(crate) fn described(payload: Box<dyn Any + Send>) -> String {
             .value(py)
             .getattr("problem")
             .and_then(|it| it.extract());
-        problem.unwrap_or_else(|_| error.to_string())
+        let fix = error.value(py).getattr("fix").and_then(|it| it.extract());
+        let fix: String = fix.map_or_else(|_| String::new(), |fix: String| format!("; {fix}"));
+        problem.unwrap_or_else(|_| error.to_string()) + &fix + &hint::told(error.value(py))
     })
 }
 

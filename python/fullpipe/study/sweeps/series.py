@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
-from polars.testing import assert_frame_equal
 
 from fullpipe import _core
 from fullpipe.base.frame import table
@@ -69,6 +68,8 @@ class First:
         """
         if self._row is None:
             return
+        from polars.testing import assert_frame_equal  # late: most sweeps have no class
+
         rows = table(_core.rows([(self.point, json.dumps(run.metrics))]))
         # The rows of a trace are events, too.
         rows = rows.select(sorted((set(self._row.columns) & set(rows.columns)) - {"events"}))

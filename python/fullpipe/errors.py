@@ -61,8 +61,8 @@ class UnrepeatableError(UserError):
 class EndlessCallError(Exception):
     """A method of a user's class does not return; raised in the method, at the line of its loop."""
 
-    def __init__(self) -> None:
-        super().__init__("the method does not return")
+    def __init__(self, text: str = "the method does not return") -> None:
+        super().__init__(text)  # a worker of a cluster sends it with its text
 
 
 class FailedRunsError(UserError):

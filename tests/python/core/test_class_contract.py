@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 import fullpipe as package
 from fullpipe.algorithms.classes import described
+from fullpipe.errors import EndlessCallError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,6 +115,15 @@ def test_every_command_tells_the_mistake(fullpipe: Fullpipe, door: str, name: st
         assert words in said
     if name in ("Missing", "NoNumber") and door != "plugin check":
         assert f'File "{Path.cwd() / "bad.py"}", line' in done.stderr, "the class's own line"
+
+
+@pytest.mark.parametrize("name", ["Segments", "Missing", "Stateful"])
+def test_a_worker_of_a_cluster_tells_the_mistake(fullpipe: Fullpipe, name: str) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed; `make setup-all` installs it")
+    done = fullpipe(*(part.format(name) for part in DOORS["sweep"]), "--engine", "ray")
+    assert done.returncode == 2
+    for words in SAID[name]:
+        assert words in done.stderr
 
 
 @pytest.mark.parametrize("name", SAID)
@@ -311,6 +322,11 @@ def test_the_rehearsal_of_a_class_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(rehearsal, "_PATIENCE_S", 0.2)
     rehearsal.rehearse([("endless", Endless)])
+
+
+def test_the_error_of_an_endless_call_can_be_sent() -> None:
+    sent = pickle.loads(pickle.dumps(EndlessCallError()))
+    assert str(sent) == "the method does not return"
 
 
 ENDLESS = """\

@@ -167,7 +167,7 @@ def _facts(
         facts.append(
             (
                 "Added for repetitions",
-                ", ".join(f"{key} = {_listed(value)}" for key, value in added.items()),
+                ", ".join(f"{key} = {_spanned(value)}" for key, value in added.items()),
             )
         )
     return facts
@@ -224,8 +224,9 @@ def load_comparison(directory: Path) -> Results:
     )
 
 
-def _listed(value: str | list[str]) -> str:
-    return value if isinstance(value, str) else " or ".join(value)
+def _spanned(value: str | list[str]) -> str:
+    """Returns a value that all points have, or the least and the greatest one of the points, in words."""
+    return value if isinstance(value, str) else " to ".join(value)
 
 
 def _machines(rows: pl.DataFrame) -> Iterator[list[str]]:

@@ -159,7 +159,7 @@ def test_jitter_that_was_added_is_told(tmp_path: Path) -> None:
     report = build(_made_up(tmp_path / "s", _told, added_jitter=added))
     assert (
         "Added for repetitions",
-        "start_jitter = 10ms or 50ms, send_jitter = 1ms",
+        "start_jitter = 10ms to 50ms, send_jitter = 1ms",
     ) in report.facts
 
 

@@ -1,6 +1,6 @@
 // Types of the data of a report's page. tools/page_format.py writes this file from page_data.py.
 
-export const VERSION = 4;
+export const VERSION = 5;
 
 /** Some points of a level. */
 export interface Chunk {
@@ -99,21 +99,23 @@ export interface Timeline {
   first: number[];
 }
 
-/** A line of a chart: its label, indices of color, dashes and shade, and values; null makes a gap. */
+/** A line of a chart: its label, indices of color, dashes, shade and mark, and values; null makes a gap. */
 export interface Line {
   label: string;
   color: number;
   dash: number;
   shade: number;
+  mark: number;
   x: (number | null)[];
   y: (number | null)[];
   low: (number | null)[];
   high: (number | null)[];
 }
 
-/** A chart of lines that is not over time; with marks, these are the ticks of x. */
+/** A chart of lines that is not over time, perhaps in a row of charts; with marks, these are the ticks of x. */
 export interface Chart {
   title: string;
+  row: string;
   x: string;
   y: string;
   marks: number[];

@@ -2,17 +2,19 @@
 import uPlot from "uplot";
 import { buttons } from "./export";
 import type { Chart, Line } from "./format";
+import { form } from "./marks";
 import { axis, color, dash, data, element, entry, faded, measured, reach, rounded, state, widthOf } from "./theme";
 import { type Range, zooms } from "./zoom";
 
 const PAPER = 690; // the width of A4 with margins, in CSS pixels
 const NEAREST = 36; // least distance between labels of an axis, in CSS pixels
 
-/** Returns the ticks of a logarithmic axis: 1 to 9 times powers of ten, or round steps if fewer than two fit. */
+/** Returns the ticks of a logarithmic axis: 1 to 9 or 1, 2 and 5 times powers of ten, or round steps if fewer than two fit. */
 function ticks(_plot: uPlot, _axis: number, low: number, high: number): number[] {
   const found: number[] = [];
+  const digits = Math.log10(high / low) > 1.5 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 7, 8, 9];
   for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++) {
-    for (let digit = 1; digit <= 9; digit++) found.push(Number(`${digit}e${power}`));
+    for (const digit of digits) found.push(Number(`${digit}e${power}`));
   }
   const within = found.filter((value) => value >= low && value <= high);
   if (within.length > 1) return within;
@@ -33,15 +35,19 @@ function numbers(_plot: uPlot, values: (number | null)[]): string[] {
   return values.map((value) => (value === null ? "" : Number(value.toPrecision(3)).toLocaleString("en")));
 }
 
-/** Selects the ticks with a label among the swept values: those that are far enough from the one before. */
+/** Selects the ticks with a label among the swept values: the ends, and the shortest ones that are far enough apart. */
 function apart(plot: uPlot, values: number[]): (number | null)[] {
-  let last = Number.NEGATIVE_INFINITY;
-  return values.map((value) => {
-    const at = plot.valToPos(value, "x");
-    if (at - last < NEAREST) return null;
-    last = at;
-    return value;
-  });
+  const rank = (value: number, at: number) => (at === 0 || at === values.length - 1 ? 0 : String(value).length);
+  const order = values.map((value, at) => [rank(value, at), at] as const).sort(([a, i], [b, j]) => a - b || i - j);
+  const taken: number[] = [];
+  const labeled = new Set<number>();
+  for (const [, at] of order) {
+    const place = plot.valToPos(values[at] ?? 0, "x");
+    if (taken.some((other) => Math.abs(place - other) < NEAREST)) continue;
+    taken.push(place);
+    labeled.add(at);
+  }
+  return values.map((value, at) => (labeled.has(at) ? value : null));
 }
 
 /** Returns an axis whose ticks are the swept values that are visible. */
@@ -94,24 +100,61 @@ function joined(lines: Line[]) {
   };
 }
 
+/** Draws the points of a line, each in the line's form. */
+function points(mark: number, css: string): uPlot.Series.Points {
+  const paths = (plot: uPlot, number: number, first: number, last: number) => {
+    const path = new Path2D();
+    const [x, y] = [plot.data[0], plot.data[number] ?? []];
+    for (let at = first; at <= last; at++) {
+      const value = y[at];
+      if (value == null) continue;
+      form(path, mark, plot.valToPos(x[at] ?? 0, "x", true), plot.valToPos(value, "y", true), 2.9 * uPlot.pxRatio);
+    }
+    const crossed = mark === 5 || mark === 6; // forms without an inside
+    return { stroke: crossed ? path : null, fill: crossed ? null : path, clip: null, flags: 0 };
+  };
+  return { show: true, width: 1.6, stroke: css, fill: css, paths: paths as unknown as uPlot.Series.Points.PathBuilder };
+}
+
+/** Returns the least and the greatest value of the charts in a row, bands included. */
+function together(charts: Chart[]): [number, number] {
+  const all = charts.flatMap((chart) => chart.lines.flatMap((line) => [...line.y, ...line.low, ...line.high]));
+  const known = all.filter((value): value is number => value !== null);
+  return known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
+}
+
+const HEIGHT = 260;
+const WIDE = 900; // width from which on a chart of a row names its y axis, as in a saved picture
+const LOW = 200; // height of one of several charts side by side
+
 export class LinesChart {
   private plot: uPlot;
   private found: ReturnType<typeof joined>;
-  private readonly legend_ = element("p", { class: "values", "aria-live": "off" });
+  /** Where values are shown: that of the row, if there are several charts side by side. */
+  private readonly legend_: HTMLElement;
+  private readonly row: Chart[];
 
   constructor(
     readonly place: HTMLElement,
     readonly chart: Chart,
   ) {
     this.found = joined(chart.lines);
-    place.before(this.legend_);
+    this.row = chart.row ? data.charts.filter((each) => each.row === chart.row) : [chart];
+    const shared = place.closest(".row")?.querySelector<HTMLElement>(".values");
+    this.legend_ = shared ?? element("p", { class: "values", "aria-live": "off" });
+    if (!shared) place.before(this.legend_);
     this.plot = this.draw();
     const title = place.parentElement?.querySelector("figcaption");
     (title ?? place).append(buttons(this));
   }
 
   get title(): string {
-    return this.chart.title;
+    const { row, title } = this.chart;
+    return row ? `${row}, ${title}` : title;
+  }
+
+  private get height(): number {
+    return this.chart.row ? LOW : HEIGHT;
   }
 
   get legend(): [string, string][] {
@@ -126,22 +169,31 @@ export class LinesChart {
     const series: uPlot.Series[] = found.owners.map(({ line, edge }) => ({
       label: line.label,
       stroke: edge ? "transparent" : color(line.color, line.shade),
-      width: 1.6 * widthOf(chart.lines.indexOf(line), chart.lines.length),
+      width: 1.6 * (line.mark < 0 ? widthOf(chart.lines.indexOf(line), chart.lines.length) : 1),
       dash: dash(line.dash),
-      points: edge ? { show: false } : { show: line.x.length < 30 && !bins, size: 5 },
+      points:
+        edge || bins || line.x.length >= 30
+          ? { show: false }
+          : line.mark < 0
+            ? { show: true, size: 5 }
+            : points(line.mark, color(line.color, line.shade)),
       spanGaps: !bins,
       ...(paths ? { paths } : {}),
     }));
-    const y = chart.logY
-      ? { distr: 3 as const }
-      : { range: (_: uPlot, low: number, high: number) => this.reach(low, high) };
+    const [least, most] = together(this.row);
+    const y: uPlot.Scale = chart.logY
+      ? { distr: 3, ...(chart.row ? { range: () => [least / 1.15, most * 1.15] } : {}) }
+      : { range: (_, low, high) => (chart.row ? this.reach(least, most) : this.reach(low, high)) };
     return {
       width,
       height,
       scales: { x: chart.logX ? { time: false, distr: 3, range: (_, low, high) => [low, high] } : { time: false }, y },
       axes: [
         axis(chart.x, 32, chart.marks.length ? marked(chart.marks) : chart.logX ? logarithmic : {}),
-        axis(chart.y, 50, { size: room, ...(chart.logY ? logarithmic : {}) } as Partial<uPlot.Axis>),
+        axis(chart.row && width < WIDE ? "" : chart.y, 50, {
+          size: room,
+          ...(chart.logY ? logarithmic : {}),
+        } as Partial<uPlot.Axis>),
       ],
       series: [{ label: chart.x }, ...series],
       bands: found.bands,
@@ -163,14 +215,17 @@ export class LinesChart {
   private draw(): uPlot {
     const { place } = this;
     const plot = new uPlot(
-      this.options(state.printing ? PAPER / 2 - 20 : place.clientWidth || 600, 260),
+      this.options(
+        state.printing ? (this.chart.row ? PAPER / 4 : PAPER / 2) - 20 : place.clientWidth || 600,
+        this.height,
+      ),
       this.values(),
       place,
     );
     this.show(null);
     place.tabIndex = 0;
     place.setAttribute("role", "application");
-    place.setAttribute("aria-label", `Chart: ${this.chart.title}. Plus and minus zoom, arrows move, 0 resets.`);
+    place.setAttribute("aria-label", `Chart: ${this.title}. Plus and minus zoom, arrows move, 0 resets.`);
     const x = plot.data[0];
     const whole: Range = { min: x[0] ?? 0, max: x.at(-1) ?? 1 };
     const range = () => ({ min: plot.scales.x?.min ?? 0, max: plot.scales.x?.max ?? 1 });
@@ -184,15 +239,22 @@ export class LinesChart {
     const x = at === null ? undefined : found.values[0][at];
     const [name, across] = parted(chart.x);
     const [, up] = parted(chart.y);
-    const entries = chart.lines.map((line) => {
+    const lines = at === null ? this.everyLine() : chart.lines;
+    const entries = lines.map((line) => {
       const own = found.owners.findIndex((owner) => owner.line === line && !owner.edge) + 1;
       const value = (part: number) => (at === null ? null : (found.values[own + part]?.[at] ?? null));
       const band = line.low.length && value(1) !== null ? ` [${rounded(value(1))}, ${rounded(value(2))}]` : "";
-      const look = { label: line.label, color: color(line.color, line.shade), dash: dash(line.dash) };
+      const look = { label: line.label, color: color(line.color, line.shade), dash: dash(line.dash), point: line.mark };
       return entry(look, x === undefined ? "" : measured(value(0), up) + band);
     });
-    const place = x === undefined ? "" : `${name} ${measured(x, across)}`;
+    const which = chart.row ? `${chart.title}, ` : "";
+    const place = x === undefined ? "" : `${which}${name} ${measured(x, across)}`;
     this.legend_.replaceChildren(element("span", { class: "time" }, place), ...entries);
+  }
+
+  /** Returns the lines of all charts in the row, each once: those of its legend. */
+  private everyLine(): Line[] {
+    return [...new Map(this.row.flatMap((chart) => chart.lines).map((line) => [line.label, line])).values()];
   }
 
   /** Returns what the CSV file has: the points of each line. */
@@ -217,7 +279,7 @@ export class LinesChart {
   }
 
   resize(): void {
-    this.plot.setSize({ width: this.place.clientWidth, height: 260 });
+    this.plot.setSize({ width: this.place.clientWidth, height: this.height });
   }
 }
 

@@ -5,7 +5,7 @@ const number = (value: number): string => Number(value.toFixed(2)).toString();
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 
 /** Writes the commands of a path as the attribute `d`. */
-class Outline {
+export class Outline {
   d = "";
   moveTo(x: number, y: number): void {
     this.d += `M${number(x)} ${number(y)}`;

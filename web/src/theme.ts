@@ -1,6 +1,8 @@
 // Colors, numbers and axes that all charts share.
 import type uPlot from "uplot";
 import type { Data, Timeline } from "./format";
+import { form } from "./marks";
+import { Outline } from "./svg";
 
 export const data = JSON.parse(document.getElementById("data")?.textContent ?? "{}") as Data;
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -14,7 +16,7 @@ export const grid = () => (onDark() ? "#33383e" : "#dddddd");
 export const paper = () => (onDark() ? "#16181b" : "#ffffff");
 
 /** Shares by which lines of one color are moved toward white in turn; below zero, toward black. */
-const SHADES = [0, 0.45, -0.4, 0.7, -0.65, 0.2];
+const SHADES = [0, 0.45, -0.4, 0.6, -0.65, 0.2];
 
 /** Returns the color of a line. */
 export function color(index: number, shade = 0): string {
@@ -101,8 +103,8 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** Makes the mark of a line in a legend: a piece of it, with its dashes. */
-export function swatch(stroke: string, dashes: number[] = [], width = 2): SVGSVGElement {
+/** Makes the mark of a line in a legend: a piece of it, with its dashes and the form of its points. */
+export function swatch(stroke: string, dashes: number[] = [], width = 2, point = -1): SVGSVGElement {
   const space = "http://www.w3.org/2000/svg";
   const mark = document.createElementNS(space, "svg");
   const line = document.createElementNS(space, "line");
@@ -117,6 +119,13 @@ export function swatch(stroke: string, dashes: number[] = [], width = 2): SVGSVG
   ] as const)
     mark.setAttribute(name, value);
   mark.append(line);
+  if (point >= 0) {
+    const outline = new Outline();
+    form(outline, point, 13, 4, 3);
+    const drawn = document.createElementNS(space, "path");
+    for (const [name, value] of Object.entries({ d: outline.d, stroke, fill: stroke })) drawn.setAttribute(name, value);
+    mark.append(drawn);
+  }
   return mark;
 }
 
@@ -126,6 +135,8 @@ export interface Entry {
   /** Empty for what has its name in the chart: then it is shown with its value only. */
   color: string;
   dash?: number[];
+  /** The form of its points; below zero for none. */
+  point?: number;
   /** A block in the legend instead of a piece of a line. */
   block?: boolean;
   /** A point in the legend: its form. */
@@ -137,7 +148,7 @@ export function entry(each: Entry, value: string): HTMLElement {
   const mark = each.block
     ? element("i", { style: `background:${each.color}` })
     : each.mark === undefined
-      ? swatch(each.color, each.dash)
+      ? swatch(each.color, each.dash, 2, each.point)
       : element("b", { class: "mark", style: `color:${each.color}` }, each.mark);
   return element("span", {}, ...(each.color ? [mark] : []), each.label, element("b", {}, value ? ` ${value}` : ""));
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe.algorithms.programs import used as programs_used
-from fullpipe.report import values
+from fullpipe.report import figures, values
 from fullpipe.report.model import Report
 from fullpipe.report.panels import (
     control,
@@ -38,19 +38,24 @@ _MOST_TOLD = 4
 """Number of runs up to which the summary says what happened in each."""
 
 
-def build(directory: Path | Sequence[Path], show: Sequence[str] = ()) -> Report:
+def build(
+    directory: Path | Sequence[Path], show: Sequence[str] = (), over: Sequence[str] = ()
+) -> Report:
     """Reads results and computes everything that a report shows.
 
     Args:
         directory: The directory, or several, whose results are put side by side.
         show: The metrics to show, by name or short name, instead of the usual ones.
+        over: Swept numbers of the curves: that of the x axis, and that of the lines.
 
     Raises:
         NoResultsError: When a directory has no results, or several can't be put side by side.
         MetricError: When a metric is unknown, or the runs have no value of it.
+        PanelError: When `over` has a key that is no swept number.
         OSError: When the results can't be read.
     """
-    return of_results(beside([directory] if isinstance(directory, Path) else directory), show)
+    found = beside([directory] if isinstance(directory, Path) else directory)
+    return of_results(found, show, over)
 
 
 def _other_algorithms(results: Results) -> list[str]:
@@ -72,11 +77,12 @@ def _other_algorithms(results: Results) -> list[str]:
     )
 
 
-def of_results(results: Results, show: Sequence[str] = ()) -> Report:
+def of_results(results: Results, show: Sequence[str] = (), over: Sequence[str] = ()) -> Report:
     """Computes everything that a report of loaded results shows.
 
     Raises:
         MetricError: When a metric is unknown, or the runs have no value of it.
+        PanelError: When `over` has a key that is no swept number.
         OSError: When a table of the results can't be read.
     """
     load = tested.load(results)
@@ -95,7 +101,7 @@ def of_results(results: Results, show: Sequence[str] = ()) -> Report:
         runners.section(groups, measures.every),
         numbers.section(groups, measures.every),
         slowdowns.section(results),
-        curves.section(results, groups, measures),
+        curves.section(results, groups, measures, figures.keys(results, over)),
         differences.section(results, comparisons),
         control.section(results),
         maps.section(results, groups, measures),

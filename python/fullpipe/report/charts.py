@@ -9,10 +9,11 @@ import matplotlib as mpl
 import numpy as np
 
 from fullpipe.report import values
-from fullpipe.report.model import Heat, Lines
 from fullpipe.report.panels import curves, maps
-from fullpipe.report.static import STYLE, WIDTH, draw_lines, draw_maps
+from fullpipe.report.static import Piece, pieces_of, together
+from fullpipe.report.static_charts import WIDTH
 from fullpipe.report.static_time import in_lines, say
+from fullpipe.report.style import PAPER
 from fullpipe.results.load import load
 from fullpipe.runs.view.colors import styles
 from fullpipe.runs.view.figure import Picture
@@ -23,15 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from matplotlib.axes import Axes
-
     from fullpipe.report.values import Group
     from fullpipe.results.model import Results
     from fullpipe.stats import Quantity
 
 _LARGER = 1.5
-_STYLE: Any = {**STYLE, "font.size": 10, "axes.titlesize": 10, "legend.fontsize": 9}
-_ROW = 2.5
+_STYLE: Any = {**PAPER, "font.size": 10, "axes.titlesize": 10, "legend.fontsize": 9}
+_DPI = 110
 _MOST_ROWS = 40
 
 
@@ -52,17 +51,15 @@ def draw(directory: Path, metrics: Sequence[str] = ()) -> Picture:
     groups = values.groups(results, [each.column for each in measures.every])
     lines = curves.section(results, groups, measures)
     tables = None if lines else maps.section(results, groups, measures)
-    figure = Picture(dpi=110, layout="constrained")
     with mpl.rc_context(_STYLE):
-        if lines:
-            charts = [each for each in lines.blocks if isinstance(each, Lines)]
-            for axis, chart in zip(_grid(figure, len(charts)), charts, strict=True):
-                draw_lines(axis, chart)
-            say(figure, *(each.note for each in charts))
-        elif tables:
-            heats = [each for each in tables.blocks if isinstance(each, Heat)]
-            draw_maps(figure, [each for each in heats if each.row == heats[0].row], _LARGER)
+        found = lines or tables
+        parts = [*pieces_of(found, _LARGER * WIDTH)] if found else []
+        charts = [each for each in parts if isinstance(each, Piece)]
+        if charts:
+            figure = together(charts, Picture)
+            figure.set_dpi(_DPI)
         else:
+            figure = Picture(dpi=_DPI, layout="constrained")
             _draw_marks(figure, groups, measures.at("maps") or measures.every)
     figure.suptitle(_title(results), x=0.01, ha="left", weight="bold", fontsize=11)
     return figure
@@ -74,16 +71,6 @@ def _title(results: Results) -> str:
     return fill(
         f"{results.title}, means of {seeds} seeds" if max(counts) > 1 else results.title, 100
     )
-
-
-def _grid(figure: Picture, count: int) -> list[Axes]:
-    columns = min(count, 2)
-    rows = -(-count // columns)
-    figure.set_size_inches(_LARGER * WIDTH, _ROW * rows + 0.4)
-    axes = list(np.ravel(figure.subplots(rows, columns)))
-    for axis in axes[count:]:
-        axis.set_axis_off()
-    return axes[:count]
 
 
 def _draw_marks(figure: Picture, groups: Sequence[Group], shown: Sequence[Quantity]) -> None:

@@ -8,6 +8,7 @@ from fullpipe.runs.view.colors import (
     COLORS,
     DASHES,
     DROPS,
+    MARKERS,
     MARKS,
     ON_DARK,
     Look,
@@ -25,6 +26,7 @@ __all__ = [
     "COLORS",
     "DASHES",
     "DROPS",
+    "MARKERS",
     "MARKS",
     "ON_DARK",
     "Look",
@@ -39,9 +41,12 @@ __all__ = [
 def own_looks(lines: Sequence[Line]) -> list[Look]:
     """Returns the look of each line of a chart: the colors of their algorithms, or else one color for each line."""
     if all(line.algorithm for line in lines):
-        return looks([line.algorithm for line in lines])
+        return [
+            look if line.style is None else look._replace(dash=line.style % len(DASHES))
+            for line, look in zip(lines, looks([line.algorithm for line in lines]), strict=True)
+        ]
     styles = [number if line.style is None else line.style for number, line in enumerate(lines)]
-    return [Look(style % len(COLORS), style % len(DASHES)) for style in styles]
+    return [Look(style % len(COLORS), style % len(DASHES), 0) for style in styles]
 
 
 def heat(share: float) -> tuple[str, str]:

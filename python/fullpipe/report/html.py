@@ -14,7 +14,18 @@ from fullpipe import wings
 from fullpipe._core import __version__
 from fullpipe.report import hexagons, page_data, svg
 from fullpipe.report.colors import COLORS, DASHES, ON_DARK, heat, own_looks
-from fullpipe.report.model import Again, Code, Density, Heat, Lines, Number, Table, Text, Timeline
+from fullpipe.report.model import (
+    Again,
+    Clouds,
+    Code,
+    Density,
+    Heat,
+    Lines,
+    Number,
+    Table,
+    Text,
+    Timeline,
+)
 from fullpipe.report.page_timeline import timeline
 from fullpipe.runs.view.document import document as framed
 from fullpipe.runs.view.table import short
@@ -168,11 +179,11 @@ def _section(number: int, section: Section, data: _Data) -> str:
 
 
 def _blocks(blocks: list[Block], data: _Data) -> Iterator[str]:
-    for row, together in groupby(
-        blocks, key=lambda block: block.row if isinstance(block, Heat) else None
-    ):
-        if row is None:
+    for (kind, row), together in groupby(blocks, key=_row_of):
+        if not row:
             yield from _each(together, data)
+        elif kind is not Heat:
+            yield _row(row, list(together), data)
         else:
             maps = list(together)
             note = "".join(
@@ -183,6 +194,27 @@ def _blocks(blocks: list[Block], data: _Data) -> Iterator[str]:
                 }
             )
             yield f'<div class="wide maps">{"".join(_each(maps, data))}</div>{note}'
+
+
+def _row_of(block: Block) -> tuple[type, str]:
+    """Returns what blocks side by side have in common; an empty text for any other."""
+    return type(block), block.row if isinstance(block, Heat | Lines | Clouds) else ""
+
+
+def _row(title: str, blocks: Sequence[Block], data: _Data) -> str:
+    """Returns charts side by side, with the legend of all."""
+    clouds = [block for block in blocks if isinstance(block, Clouds)]
+    if clouds:
+        charts, legend = svg.row(clouds)
+        sides = f"Upward: {clouds[0].y}; to the left: {clouds[0].x}."
+        notes = dict.fromkeys([sides, clouds[0].note, *(each.left for each in clouds)])
+        below = f'<p class="note">{escape(" ".join(filter(None, notes)))}</p>'
+    else:
+        charts, legend, below = "".join(_each(blocks, data)), '<p class="values"></p>', ""
+    return (
+        f'<div class="wide row"><h3>{escape(title)}</h3>{legend}'
+        f'<div class="charts">{charts}</div>{below}</div>'
+    )
 
 
 def _each(blocks: Iterable[Block], data: _Data) -> Iterator[str]:
@@ -215,8 +247,7 @@ def _each(blocks: Iterable[Block], data: _Data) -> Iterator[str]:
 
 def _table(table: Table) -> str:
     heads = ""
-    for name in table.columns:
-        head = name if name in table.names else _headed(name)
+    for head in table.heads:
         heads += (
             f'<th scope="col" aria-sort="none"><button type="button">{escape(head)}</button></th>'
         )
@@ -231,11 +262,6 @@ def _table(table: Table) -> str:
         return f'<div class="wide">{whole}</div>'
     summary = f"<summary>{escape(table.title)}: {len(table.rows):,} rows</summary>"
     return f'<details class="wide">{summary}{whole}</details>'
-
-
-def _headed(name: str) -> str:
-    """Returns a name as a column's header."""
-    return "RTT" if name == "rtt" else name[0].upper() + name[1:]
 
 
 def _cell(cell: Cell) -> str:
@@ -254,22 +280,22 @@ def _cell(cell: Cell) -> str:
 
 
 def _heat(block: Heat) -> str:
-    span = block.most - block.least
     heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in block.columns)
     rows = ""
     for name, values in zip(block.rows, block.values, strict=True):
         cells = ""
         for value in values:
             if np.isfinite(value):
-                paper, ink = heat((value - block.least) / span if span else 0.5)
+                paper, ink = heat(block.share(value))
                 cells += f'<td style="background:{paper};color:{ink}">{short(value)}</td>'
             else:
                 cells += "<td>–</td>"
         rows += f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'
     unit = f", {block.unit}" if block.unit else ""
-    axes = f'<span class="hint">rows: {escape(block.row_key)}, columns: {escape(block.column_key)}</span>'
+    axes = f'<span class="hint">{escape(block.about)}</span>'
+    width = f' style="--columns:{len(block.columns)}"'
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(block.title)}">'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(block.title)}"{width}>'
         f'<table class="heat"><caption>{escape(block.title + unit)}<br>{axes}</caption>'
         f"<thead><tr><td></td>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
@@ -297,6 +323,7 @@ def _timeline(block: Timeline, data: _Data) -> str:
 def _chart(block: Lines) -> page_data.Chart:
     return {
         "title": block.title,
+        "row": block.row,
         "x": block.x,
         "y": block.y,
         "marks": [float(f"{value:.6g}") for value in block.marks],
@@ -312,7 +339,8 @@ def _line(line: Line, look: Look) -> page_data.Line:
         "label": line.label,
         "color": look.color,
         "dash": look.dash,
-        "shade": look.dash if line.algorithm else 0,
+        "shade": look.shade,
+        "mark": -1 if line.mark is None else line.mark,
         "x": _numbers(line.x),
         "y": _numbers(line.y),
         "low": _numbers(line.low),

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from fullpipe.report.model import Cell, Report
 
 
-def write_markdown(report: Report, directory: Path) -> None:
+def write_markdown(report: Report, directory: Path, style: Path | None = None) -> None:
     """Writes `report.md` and its figures into a new directory.
 
     Raises:
         OSError: When a file can't be written.
+        StyleError: When the style file can't be used.
     """
-    pictures = write_pictures(report, directory, "svg")
+    pictures = write_pictures(report, directory, "svg", style)
     disk.write(directory / "report.md", "\n".join(lines(report, pictures)) + "\n")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from fullpipe.stats import Ellipse
 
     Values = NDArray[np.float64]
+
+
+DECADES = 100.0
+"""Ratio of the greatest to the least value from which on an axis or a scale of colors is logarithmic."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,14 @@ class Table:
     names: tuple[str, ...] = ()
     """Columns whose header is a name, which keeps its first letter."""
 
+    @property
+    def heads(self) -> list[str]:
+        """The headers of the columns."""
+        return [
+            name if name in self.names else "RTT" if name == "rtt" else name[:1].upper() + name[1:]
+            for name in self.columns
+        ]
+
 
 @dataclass(frozen=True)
 class Line:
@@ -55,11 +68,12 @@ class Line:
     y: Values
     low: Values | None = None
     high: Values | None = None
-    style: int | None = None
-    """Index of color and dash, if not the line's index: a flow keeps its look in all charts."""
     algorithm: str = ""
     """The algorithm whose color the line has, if all lines of the chart have one."""
-    pale: bool = False
+    style: int | None = None
+    """Index of its dashes, and of its color if it has no algorithm; None for that of the line."""
+    mark: int | None = None
+    """Index of the form of its points; None for a line without points."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +91,8 @@ class Lines:
     """Whether the axis is logarithmic; its values must then be greater than zero."""
     marks: tuple[float, ...] = ()
     """The ticks of x, if it has values of its own, such as those of a sweep."""
+    row: str = ""
+    """Title of a row of charts: those with the same one are side by side, with equal axes and one legend."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +114,23 @@ class Heat:
     """Key of a row of maps: those with the same key are shown side by side."""
     note: str = ""
     """The omissions of the row, in words; each map of the row has the same note."""
+    log: bool = False
+    """Whether the scale of colors is logarithmic; then `least` is the least value above zero."""
+
+    def share(self, value: float) -> float:
+        """Returns the place of a value on the scale of colors, from 0 to 1."""
+        if self.most <= self.least:
+            return 0.5
+        if self.log:
+            value = max(value, self.least)
+            return math.log(value / self.least) / math.log(self.most / self.least)
+        return (value - self.least) / (self.most - self.least)
+
+    @property
+    def about(self) -> str:
+        """The sides of the map and its colors, in words."""
+        logarithmic = "; logarithmic colors" if self.log else ""
+        return f"rows: {self.row_key}; columns: {self.column_key}{logarithmic}"
 
 
 @dataclass(frozen=True)
@@ -119,9 +152,13 @@ class Clouds:
     x: str
     y: str
     clouds: list[Cloud]
-    note: str = "Ellipses: one standard deviation. Better is up and to the right."
+    note: str = ""
     left: str = ""
     """Its omissions, in words."""
+    log_x: bool = False
+    """Whether the x axis is logarithmic; its values must then be greater than zero."""
+    row: str = ""
+    """Title of a row of small plots: side by side, with equal axes, one legend, and means instead of points."""
 
 
 @dataclass(frozen=True)

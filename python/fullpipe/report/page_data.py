@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fullpipe.report.model import Track
 
-VERSION = 4
+VERSION = 5
 CHUNK = 65_536
 """Most points of a chunk."""
 
@@ -139,12 +139,16 @@ class Timeline(TypedDict):
 
 
 class Line(TypedDict):
-    """A line of a chart: its label, indices of color, dashes and shade, and values; null makes a gap."""
+    """A line of a chart: its label, indices of color, dashes, shade and mark, and values; null makes a gap.
+
+    A mark below zero is that of a line without forms of its own.
+    """
 
     label: str
     color: int
     dash: int
     shade: int
+    mark: int
     x: list[float | None]
     y: list[float | None]
     low: list[float | None]
@@ -152,9 +156,10 @@ class Line(TypedDict):
 
 
 class Chart(TypedDict):
-    """A chart of lines that is not over time; with marks, these are the ticks of x."""
+    """A chart of lines that is not over time, perhaps in a row of charts; with marks, these are the ticks of x."""
 
     title: str
+    row: str
     x: str
     y: str
     marks: list[float]

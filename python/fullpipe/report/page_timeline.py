@@ -24,7 +24,7 @@ MOST_POINTS = 10_000_000
 _LEAST = 2048
 _EARLY = 16_384
 """Most points of the levels that the first pictures draw; see `MOST` of web/src/content.ts."""
-_REFERENCE = Look(6, 0)
+_REFERENCE = Look(6, 0, 0)
 
 
 def timeline(block: Timeline, packed: page_data.Packed) -> page_data.Timeline:
@@ -113,12 +113,13 @@ def _look(source: Source, sources: Sequence[Source], own: Mapping[str, Look]) ->
     """Returns the look of a source: that of its flow; links differ in shades and dashes."""
     if source.kind == "link":
         links = [each.name for each in sources if each.kind == "link"]
-        return Look(_REFERENCE.color, links.index(source.name))
+        number = links.index(source.name)
+        return Look(_REFERENCE.color, number, number)
     if source.name in own and source.kind != "run":
         return own[source.name]
     if not source.algorithm:
         return _REFERENCE
-    return Look(color_of(source.algorithm), 0)
+    return Look(color_of(source.algorithm), 0, 0)
 
 
 def _source(

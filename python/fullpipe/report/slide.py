@@ -1,12 +1,13 @@
-"""Writes one panel of recorded runs: a picture in the format 16:9, or its numbers as CSV."""
+"""Writes one panel of recorded runs, or one figure or table of many runs: a picture, its numbers, or LaTeX."""
 
 from __future__ import annotations
 
 import csv
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fullpipe.report.model import Timeline
+from fullpipe.report.figures import inches, kind_of, section, table
+from fullpipe.report.model import Table, Timeline
 from fullpipe.report.panels import drawn, time
 from fullpipe.report.write import SlideForm, replace, target_of
 from fullpipe.results import disk
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from fullpipe.report.figures import Kind
     from fullpipe.report.model import Panel
     from fullpipe.report.panels.drawn import Shown
 
@@ -30,24 +32,88 @@ _STYLE: Any = {
     "text.parse_math": False,
     "svg.hashsalt": "fullpipe",
 }
+_WIDTH, _COLUMN, _SHAPE = 160 / 25.4, 4.5, 0.62
+"""Width of a figure, and that below which it has the style of a column, inches; height of a panel to its width."""
+
+
+class Asked(NamedTuple):
+    """Wishes of a user besides the panel; :func:`fullpipe.report.write_panel` has the same arguments."""
+
+    show: tuple[str, ...] = ()
+    over: tuple[str, ...] = ()
+    width: str | None = None
+    style: Path | None = None
+    time_s: tuple[float, float] | None = None
 
 
 def write(
-    directories: Sequence[Path],
-    key: str,
-    form: SlideForm,
-    out: Path | None,
-    time_s: tuple[float, float] | None,
+    directories: Sequence[Path], key: str, form: SlideForm, out: Path | None, asked: Asked
 ) -> Path:
     """Does the work of :func:`fullpipe.report.write_panel`."""
+    wide = None if asked.width is None else inches(asked.width)
+    target = target_of(directories, f"report-{key}.{form}", out)
+    if kind := kind_of(key):
+        return _figure(directories, kind, form, target, asked, wide or _WIDTH)
+    if form is SlideForm.TEX:
+        raise drawn.PanelError(
+            f"--panel {key} --format tex: a picture, and no table\n"
+            "  fix: write pgf, which LaTeX includes, or csv; or choose --panel results"
+        )
+    for name, given in (("--show", asked.show), ("--over", asked.over)):
+        if given:
+            raise drawn.PanelError(
+                f"{name}: for figures of many runs, and panel {key} is over time\n  fix: leave out {name}"
+            )
     runs = _runs(directories)
     panel = drawn.find(key, runs)
-    if time_s:
-        runs = _part(runs, panel, *time_s)
-    target = target_of(directories, f"report-{key}.{form}", out)
+    if asked.time_s:
+        runs = _part(runs, panel, *asked.time_s)
     if form is SlideForm.CSV:
         return replace(target, lambda aside: disk.write(aside, _text(panel, runs)))
-    return replace(target, lambda aside: _draw(panel, runs, form, aside))
+    return replace(target, lambda aside: _draw(panel, runs, form, aside, asked.style, wide))
+
+
+def _figure(
+    directories: Sequence[Path],
+    kind: Kind,
+    form: SlideForm,
+    target: Path,
+    asked: Asked,
+    wide: float,
+) -> Path:
+    """Writes a figure or table of many runs."""
+    if asked.time_s:
+        raise drawn.PanelError(
+            f"--time: for panels over time, and {kind.key} has no time\n  fix: leave out --time"
+        )
+    if kind.is_table != (form is SlideForm.TEX) and form is not SlideForm.CSV:
+        forms = "tex or csv" if kind.is_table else "svg, png, pdf, pgf or csv"
+        what = "a table" if kind.is_table else "a picture"
+        raise drawn.PanelError(
+            f"--panel {kind.key} --format {form}: {what}\n  fix: write --format {forms}"
+        )
+    results = beside(directories)
+    found = section(kind, results, asked.show, asked.over)
+    if form is SlideForm.CSV:
+        return replace(target, lambda aside: disk.write(aside, table(found)))
+    if form is SlideForm.TEX:
+        from fullpipe.report.tex import tables
+
+        own: list[Table] = [each for each in found.blocks if isinstance(each, Table)]
+        text = tables(results.title, [(found.title, each) for each in own])
+        return replace(target, lambda aside: disk.write(aside, text))
+    from fullpipe.report.static import Piece, pieces_of, together
+    from fullpipe.report.style import COLUMN, PAPER, styled
+
+    def draw(aside: Path) -> None:
+        with styled(asked.style, COLUMN if wide < _COLUMN else PAPER) as save:
+            several = len([*pieces_of(found, wide)]) > 1
+            drawn_ = [
+                each for each in pieces_of(found, wide, title=several) if isinstance(each, Piece)
+            ]
+            save(together(drawn_), aside, form, 300)
+
+    return replace(target, draw)
 
 
 def _runs(directories: Sequence[Path]) -> list[Shown]:
@@ -79,18 +145,19 @@ def _text(panel: Panel, runs: Sequence[Shown]) -> str:
     return text.getvalue()
 
 
-def _draw(panel: Panel, runs: Sequence[Shown], form: SlideForm, target: Path) -> None:
-    import matplotlib as mpl
+def _draw(
+    panel: Panel,
+    runs: Sequence[Shown],
+    form: SlideForm,
+    target: Path,
+    style: Path | None,
+    wide: float | None,
+) -> None:
+    from fullpipe.report.static_time import SLIDE, one_panel
+    from fullpipe.report.style import COLUMN, PAPER, styled
 
-    from fullpipe.report.static_time import one_panel
-
-    metadata: dict[str, Any] = {}
-    match form:
-        case SlideForm.SVG:
-            metadata = {"Date": None}
-        case SlideForm.PDF:
-            metadata = {"CreationDate": None}
-        case _:
-            pass
-    with mpl.rc_context(_STYLE), disk.NewFile(target) as out:
-        one_panel(runs, panel).savefig(out, format=form, dpi=180, metadata=metadata)
+    base, size = _STYLE, SLIDE
+    if wide is not None:
+        base, size = COLUMN if wide < _COLUMN else PAPER, (wide, _SHAPE * wide)
+    with styled(style, base) as save:
+        save(one_panel(runs, panel, size), target, form, 180 if wide is None else 300)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from fullpipe.report.model import Panel, Recorded, Source, Stay, Values
     from fullpipe.report.panels.drawn import Row, Shown
+    from fullpipe.runs.view.figure import Place
 
 SLIDE = (10.667, 6.0)
 """Inches; 16:9."""
@@ -61,12 +62,13 @@ _STYLES: dict[str, dict[str, Any]] = {
 """Looks of lines; the width is a part of `lines.linewidth`, which is larger on slides."""
 
 
-def over_time(run: Recorded, which: str = "") -> Figure:
+def over_time(run: Recorded, which: str = "", left: str = "") -> Figure:
     """Draws the panels that a page shows at first, below each other, without those over another quantity.
 
     Args:
         run: The run.
         which: Its number among several, in words, for the title.
+        left: The runs that have no picture, in words.
     """
     runs = drawn.shown([run])
     there = {name for each in runs[0].sources for name in each.tracks}
@@ -77,7 +79,7 @@ def over_time(run: Recorded, which: str = "") -> Figure:
     ]
     figure = Figure(layout="constrained")
     _stack_panels(figure, runs, panels, _WIDTH)
-    say(figure, *(run.notes.get(each.key, "") for each in panels))
+    say(figure, *(run.notes.get(each.key, "") for each in panels), left)
     title = f"{run.label} ({which})" if which else run.label
     figure.suptitle(fill(title, _TITLE), x=0.01, ha="left", fontsize=8.5, weight="bold")
     return figure
@@ -136,9 +138,9 @@ def _plain(panel: Panel) -> Panel:
     )
 
 
-def one_panel(runs: Sequence[Shown], panel: Panel) -> Figure:
-    """Draws one panel in the format 16:9, with the runs over each other."""
-    figure = Figure(figsize=SLIDE, layout="constrained")
+def one_panel(runs: Sequence[Shown], panel: Panel, size: tuple[float, float] = SLIDE) -> Figure:
+    """Draws one panel, with the runs over each other; its size is in inches."""
+    figure = Figure(figsize=size, layout="constrained")
     parts = [(each, those) for each, some in _by_run(panel, runs) for those in _by_flow(each, some)]
     axes = figure.subplots(len(parts), 1, sharex=True, squeeze=False)[:, 0]
     own = _styles(runs)
@@ -154,11 +156,12 @@ def one_panel(runs: Sequence[Shown], panel: Panel) -> Figure:
     return figure
 
 
-def say(figure: Figure, *notes: str) -> None:
+def say(figure: Place, *notes: str) -> None:
     """Writes the omissions of charts below them."""
     if text := " ".join(filter(None, dict.fromkeys(notes))):
-        wide = int(14 * figure.get_figwidth() * 7 / max(rcParams["font.size"] - 1, 7))
-        size = max(rcParams["font.size"] - 1, 7)
+        size = max(rcParams["font.size"] - 1, 6)
+        inches = figure.bbox.width / figure.dpi
+        wide = int(14 * inches * 7 / size)
         figure.supxlabel(fill(text, wide), x=0.01, ha="left", fontsize=size, color=GREY)
 
 
@@ -295,7 +298,7 @@ def _look(panel: Panel, line: drawn.Drawn) -> str:
 
 def _reference(order: int) -> Style:
     """Returns the style of one of the links of all runs, or of all flows together of a run."""
-    look = Look(len(COLORS) - 1, order % len(DASHES))
+    look = Look(len(COLORS) - 1, order % len(DASHES), order)
     return Style(shaded(look), tuple(length / 2 for length in DASHES[look.dash]))
 
 

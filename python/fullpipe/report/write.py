@@ -25,15 +25,25 @@ class Form(StrEnum):
     PDF = "pdf"
     PNG = "png"
     SVG = "svg"
+    PGF = "pgf"
+    TEX = "tex"
 
 
 class SlideForm(StrEnum):
-    """Form of one panel."""
+    """Form of one panel or figure."""
 
     SVG = "svg"
     PNG = "png"
     PDF = "pdf"
+    PGF = "pgf"
     CSV = "csv"
+    TEX = "tex"
+
+
+_FILES = (Form.HTML, Form.PDF, Form.TEX)
+"""Forms that are one file."""
+DRAWN = ("png", "svg", "pdf", "pgf", "md")
+"""Forms that matplotlib draws, so that a style file has an effect."""
 
 
 def write_report(
@@ -44,11 +54,14 @@ def write_report(
     show: Sequence[str] = (),
     *,
     live: bool = False,
+    style: Path | None = None,
+    appendix: bool = False,
+    over: Sequence[str] = (),
 ) -> Path:
     """Makes a report of saved results.
 
-    A page or PDF is one file. Markdown, PNG and SVG make a directory of figures, for Markdown with
-    `report.md`. A report can be made again at any time, so an existing one in `directory` is replaced;
+    A page, a PDF or the tables in LaTeX are one file. Markdown, PNG, SVG and PGF make a directory of figures, for
+    Markdown with `report.md`. A report can be made again at any time, so an existing one in `directory` is replaced;
     an existing `out` is not.
 
     Args:
@@ -61,6 +74,9 @@ def write_report(
         build: Builds the report of the directory; None for :func:`fullpipe.report.build.build`.
         show: The metrics to show, by name or short name, instead of the usual ones.
         live: Put the simulator into a page of more than 2 MB, too.
+        style: A style file of matplotlib for the figures of all forms but the page.
+        appendix: Have the tables in a PDF that are longer than a page.
+        over: Swept numbers of the curves: that of the x axis, and that of the lines.
 
     Returns:
         The file or directory.
@@ -68,13 +84,15 @@ def write_report(
     Raises:
         NoResultsError: When there are no results, or several can't be put side by side.
         MetricError: When `show` has an unknown metric.
+        PanelError: When `over` has a key that is no swept number.
+        StyleError: When the style file can't be used.
         FileExistsError: When `out` exists.
         OSError: When a file can't be written.
     """
     directories = [directory] if isinstance(directory, Path) else list(directory)
     target = target_of(directories, name_of(form), out)
-    report = build(directories[0]) if build else _of_results(directories, show)
-    return make(report, form, target, live=live)
+    report = build(directories[0]) if build else _of_results(directories, show, over)
+    return make(report, form, target, live=live, style=style, appendix=appendix)
 
 
 def write_panel(
@@ -84,36 +102,50 @@ def write_panel(
     out: Path | None = None,
     *,
     time_s: tuple[float, float] | None = None,
+    show: Sequence[str] = (),
+    over: Sequence[str] = (),
+    width: str | None = None,
+    style: Path | None = None,
 ) -> Path:
-    """Writes one panel of the runs that a page shows at first, several ones over each other.
+    """Writes one panel of the runs that a page shows at first, several ones over each other; or one figure or table.
 
     Args:
         directory: Kept results with a run over time, or several directories, whose runs are put side by side.
-        key: The panel's key, like `cwnd`, or a column of the trace that no panel shows, like `srtt`.
-        form: A picture of 10.7 × 6 inches (16:9), or the numbers as CSV.
+        key: The panel's key, like `cwnd`, or a column of the trace that no panel shows, like `srtt`; or that of a
+            figure or table of many runs, like `curves` or `results`.
+        form: A picture, the numbers as CSV, or a table in LaTeX. A panel is a slide of 10.7 × 6 inches (16:9), and a
+            figure 160 mm wide, without `width`.
         out: Output file; None for `report-KEY.svg` (or another ending) in `directory`. That of several
             directories is in the current one, with their names: `report-KEY-A-B.svg`.
         time_s: Begin and end of the part of the runs to show, in seconds; None for all.
+        show: The metrics of a figure or table, by name or short name, instead of the usual ones.
+        over: Swept numbers of curves: that of the x axis, and that of the lines.
+        width: Width of a figure for paper, like `"84mm"`.
+        style: A style file of matplotlib.
 
     Returns:
         The file. An existing one in `directory` is replaced.
 
     Raises:
         NoResultsError: When there are no results, or no run was recorded over time.
-        PanelError: When there is no such panel, or the runs have no data of it, or none in this time.
+        PanelError: When there is no such panel, the runs have no data of it, or none in this time, or it does not
+            have this form.
+        MetricError: When `show` has an unknown metric.
+        StyleError: When the style file can't be used.
         FileExistsError: When `out` exists.
         OSError: When a file can't be read or written.
     """
-    from fullpipe.report.slide import write
+    from fullpipe.report.slide import Asked, write
 
     directories = [directory] if isinstance(directory, Path) else list(directory)
-    return write(directories, key, form, out, time_s)
+    asked = Asked(tuple(show), tuple(over), width, style, time_s)
+    return write(directories, key, form, out, asked)
 
 
-def _of_results(directories: Sequence[Path], show: Sequence[str]) -> Report:
+def _of_results(directories: Sequence[Path], show: Sequence[str], over: Sequence[str]) -> Report:
     from fullpipe.report.build import build
 
-    return build(directories, show)
+    return build(directories, show, over)
 
 
 def target_of(directories: Sequence[Path], name: str, out: Path | None) -> Path:
@@ -142,20 +174,49 @@ def usual_target(directories: Sequence[Path], name: str) -> Path:
 
 def name_of(form: Form) -> str:
     """Returns the default name of a report."""
-    return f"report.{form}" if form in (Form.HTML, Form.PDF) else f"report-{form}"
+    return f"report.{form}" if form in _FILES else f"report-{form}"
 
 
-def make(report: Report, form: Form, target: Path, *, live: bool = False) -> Path:
+def make(
+    report: Report,
+    form: Form,
+    target: Path,
+    *,
+    live: bool = False,
+    style: Path | None = None,
+    appendix: bool = False,
+) -> Path:
     """Writes a report atomically; replaces an existing one.
 
     Raises:
         OSError: When a file can't be written.
+        StyleError: When the style file can't be used.
     """
-    return replace(
-        target,
-        lambda aside: _write(report, form, aside, live=live),
-        folder=form not in (Form.HTML, Form.PDF),
-    )
+
+    def write(aside: Path) -> None:
+        match form:
+            case Form.HTML:
+                from fullpipe.report.html import page
+
+                disk.write(aside, page(report, live=live))
+            case Form.PDF:
+                from fullpipe.report.static_pages import write_pdf
+
+                write_pdf(report, aside, appendix=appendix, style=style)
+            case Form.TEX:
+                from fullpipe.report.tex import document
+
+                disk.write(aside, document(report))
+            case Form.MD:
+                from fullpipe.report.markdown import write_markdown
+
+                write_markdown(report, aside, style)
+            case _:
+                from fullpipe.report.static import write_pictures
+
+                write_pictures(report, aside, form, style)
+
+    return replace(target, write, folder=form not in _FILES)
 
 
 def replace(target: Path, write: Callable[[Path], None], *, folder: bool = False) -> Path:
@@ -170,23 +231,3 @@ def replace(target: Path, write: Callable[[Path], None], *, folder: bool = False
             disk.remove_folder(target)
         disk.place(aside, target)
     return target
-
-
-def _write(report: Report, form: Form, target: Path, *, live: bool) -> None:
-    match form:
-        case Form.HTML:
-            from fullpipe.report.html import page
-
-            disk.write(target, page(report, live=live))
-        case Form.PDF:
-            from fullpipe.report.static import write_pdf
-
-            write_pdf(report, target)
-        case Form.PNG | Form.SVG:
-            from fullpipe.report.static import write_pictures
-
-            write_pictures(report, target, form)
-        case Form.MD:
-            from fullpipe.report.markdown import write_markdown
-
-            write_markdown(report, target)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe.errors import of_disk
 from fullpipe.results import disk, sums
+from fullpipe.runs.view.pgf import measured
 
 if TYPE_CHECKING:
     import os
@@ -137,7 +138,7 @@ def write_picture(figure: Figure, path: str | os.PathLike[str]) -> Path:
     """
     file = Path(path)
     named = file if file.suffix else file.with_suffix(".png")
-    with disk.replacing(named) as out:
+    with disk.replacing(named) as out, measured(named.suffix[1:]):
         figure.savefig(out, format=named.suffix[1:])
     return named
 

@@ -23,7 +23,7 @@ from fullpipe.report.html import page
 from fullpipe.report.model import Code, Lines, Number, Table, Text, Timeline
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.tracks import rows_of
-from fullpipe.report.static import draw_lines
+from fullpipe.report.static_charts import draw_lines
 from fullpipe.results.load import load
 from fullpipe.results.words import spans
 from sweep_dir import write_rows, write_sweep

@@ -268,7 +268,11 @@ def test_a_panel_that_there_is_not_is_refused_with_those_that_there_are(
         (["kept", "--panel", "cwmd"], "--panel cwmd: no such panel; did you mean cwnd?", there),
         (["kept", "--panel", "requests"], "the runs have no data of this panel", there),
         (["plain", "--panel", "rtt"], "plain: no run was recorded over time", "--trace 10ms"),
-        (["kept", "--panel", "rtt", "--format", "md"], "not for one panel", "svg, png, pdf, csv"),
+        (
+            ["kept", "--panel", "rtt", "--format", "md"],
+            "not for one panel",
+            "svg, png, pdf, pgf, csv, tex",
+        ),
         (["kept", "--format", "csv"], "not for a whole report", "add --panel KEY"),
         (["kept", "--panel", "rtt", "--show", "goodput"], "--show: ", "leave out --show"),
         (["kept", "--panel", "rtt", "--out", "kept"], "--out kept already exists", "name a new"),

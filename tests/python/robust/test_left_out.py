@@ -82,10 +82,20 @@ def test_maps_and_scatters_show_every_contender(tmp_path: Path) -> None:
         assert f"Goodput, {name}" in goodput
     section = _section(report, "Distributions")
     clouds = [each for each in section.blocks if isinstance(each, Clouds)]
-    for number, each in enumerate(clouds, 1):
-        assert f"(setting {number} of 8, the first 6 are drawn)" in each.title
+    rates, delays = ("5mbit", "10mbit"), ("10ms", "20ms", "40ms", "80ms")
+    assert [each.title for each in clouds] == [f"rate {a}, rtt {b}" for a in rates for b in delays]
+    for each in clouds:
         assert {cloud.label for cloud in each.clouds} >= set(_ALGORITHMS)
     assert "there are 8 settings" in section.note
+    curves = [each for each in _section(report, "Curves").blocks if isinstance(each, Lines)]
+    lines = {
+        line.label
+        for each in curves
+        if each.title.startswith("Goodput") or each.row.startswith("Goodput")
+        for line in each.lines
+    }
+    assert lines >= set(_ALGORITHMS)
+    assert {"rate 5mbit", "rate 10mbit"} <= {each.title for each in curves}
 
 
 def test_many_contenders_make_several_charts_of_shares(tmp_path: Path) -> None:

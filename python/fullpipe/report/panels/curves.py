@@ -1,43 +1,79 @@
-"""Curves over a swept number: a line for each contender, with its interval over the seeds."""
+"""Curves over a swept number: a line for each contender and value of a second number, a chart for each of the rest."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.report.colors import COLORS
-from fullpipe.report.model import Line, Lines, Section
-from fullpipe.report.values import ALL, is_of_run, mean_of, several_have, titled
+from fullpipe.report.model import DECADES, Line, Lines, Section
+from fullpipe.report.values import ALL, is_of_run, mean_of, placed, several_have, titled
 from fullpipe.results.overlay import factors
 from fullpipe.results.words import short
-from fullpipe.runs.view.left import left_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from fullpipe.report.values import Group, Measures
     from fullpipe.results.model import Axis, Results
+    from fullpipe.results.overlay import Factor
     from fullpipe.stats import Quantity
 
-_MOST_LINES = len(COLORS)
+_MOST_LINES = 8
+"""Lines of a chart; more make several charts."""
+_MOST_SECOND = 5
+"""Values of a second number that a chart has as lines; more make a chart each."""
+_MOST_IN_ROW = 12
 _LEAST_SPAN = 7.9
 
 
-def section(results: Results, groups: Sequence[Group], measures: Measures) -> Section | None:
-    """Returns a chart per metric over the swept number; None unless the results have just one."""
-    _, numbers = factors(results.axes, results.points)
-    if len(numbers) != 1:
+@dataclass(frozen=True)
+class _Plan:
+    """Part of each swept key in the charts.
+
+    Attributes:
+        axis: The number of the x axis.
+        others: Keys that vary in step with it.
+        second: Keys of the number whose values are lines; empty without one.
+        rest: Keys of the numbers whose values are charts.
+    """
+
+    axis: Axis
+    others: Sequence[str] = ()
+    second: Factor = ()
+    rest: tuple[str, ...] = ()
+
+    def at(self, group: Group) -> str:
+        """Returns a group's value of the second number, in words; empty without one."""
+        return placed({key: group.varied[key] for key in self.second[:1] if key in group.varied})
+
+    def chart(self, group: Group) -> str:
+        """Returns the values of a group that its chart is for, in words; empty without any."""
+        return placed({key: group.varied[key] for key in self.rest if key in group.varied})
+
+
+def section(
+    results: Results, groups: Sequence[Group], measures: Measures, over: Sequence[str] = ()
+) -> Section | None:
+    """Returns charts of each metric over a swept number; None if no number was swept.
+
+    The x axis is the number with the most values. With a second number, a chart has a line for each of its
+    values and each contender. Charts for each value of a third number, and of words such as queues, are side by side.
+
+    Args:
+        results: The results.
+        groups: The contenders.
+        measures: The metrics.
+        over: Keys of the numbers of the x axis and of the lines, instead of those.
+    """
+    plan = _planned(results, over)
+    if plan is None:
         return None
-    key, *others = numbers[0]
-    axis = next(each for each in results.axes if each.key == key)
-    charts = [
-        chart for metric in measures.at("maps") for chart in _charts(groups, metric, axis, others)
-    ]
+    charts = [chart for metric in measures.at("maps") for chart in _charts(groups, metric, plan)]
     seeds = max(
         (len(group.of(each.column)) for group in groups for each in measures.every), default=0
     )
@@ -45,19 +81,39 @@ def section(results: Results, groups: Sequence[Group], measures: Measures) -> Se
     return Section("Curves", list(charts), note) if charts else None
 
 
-def _charts(
-    groups: Sequence[Group], metric: Quantity, axis: Axis, others: Sequence[str]
-) -> list[Lines]:
-    """Returns one chart of all contenders; with several kinds of application, or too many lines, one of each part."""
+def _planned(results: Results, over: Sequence[str]) -> _Plan | None:
+    _, numbers = factors(results.axes, results.points)
+    if not numbers:
+        return None
+    known = {axis.key: axis for axis in results.axes}
+
+    def count(factor: Factor) -> int:
+        return len(known[factor[0]].values)
+
+    def wanted(factor: Factor) -> int:
+        return min((over.index(key) for key in factor if key in over), default=len(over))
+
+    first, *further = sorted(numbers, key=lambda each: (wanted(each), -count(each)))
+    lines = next((each for each in further if count(each) <= _MOST_SECOND), ())
+    rest = tuple(each[0] for each in further if each != lines)
+    key, *others = first
+    return _Plan(known[key], others, lines, rest)
+
+
+def _charts(groups: Sequence[Group], metric: Quantity, plan: _Plan) -> Iterator[Lines]:
+    """Yields the charts of a metric: by kind of application, and by contender if there are many lines."""
     known = [group for group in groups if group.of(metric.column)]
-    if not known:
-        return []
-    parts: dict[object, list[Group]] = {"": known}
-    if not is_of_run(metric.column) and len({group.kind for group in known}) > 1:
+    parts: dict[object, list[Group]] = {"": known} if known else {}
+    if known and not is_of_run(metric.column) and len({group.kind for group in known}) > 1:
         parts = _parts(known, lambda group: group.kind)
-    if max(len({group.label for group in part}) for part in parts.values()) > _MOST_LINES:
+    if any(_width(part, metric, plan) > _MOST_LINES for part in parts.values()):
         parts = _parts(known, lambda group: (group.role, group.kind))
-    return [_chart(part, metric, axis, others, several=len(parts) > 1) for part in parts.values()]
+    for part in parts.values():
+        whose = ", ".join(dict.fromkeys(group.contender for group in part))
+        own = plan
+        if plan.second and _width(part, metric, plan) > _MOST_LINES:
+            own = replace(plan, second=(), rest=(*plan.second[:1], *plan.rest))
+        yield from _row(part, metric, own, whose if len(parts) > 1 else "")
 
 
 def _parts(groups: Sequence[Group], of: Callable[[Group], object]) -> dict[object, list[Group]]:
@@ -67,35 +123,105 @@ def _parts(groups: Sequence[Group], of: Callable[[Group], object]) -> dict[objec
     return found
 
 
-def _chart(
-    groups: Sequence[Group], metric: Quantity, axis: Axis, others: Sequence[str], *, several: bool
-) -> Lines:
+def _is_parted(groups: Sequence[Group], metric: Quantity, plan: _Plan) -> bool:
+    """Returns whether words make charts: with a second number, or with too many lines for one chart."""
     swept = several_have(groups, metric.column)
-    lines: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    labels = {group.label_of(metric.column, swept=swept) for group in groups}
+    several = len({group.words for group in groups}) > 1
+    return several and (bool(plan.second) or len(labels) > _MOST_LINES)
+
+
+def _width(groups: Sequence[Group], metric: Quantity, plan: _Plan) -> int:
+    """Returns the most lines of a chart."""
+    parted = _is_parted(groups, metric, plan)
+    found = defaultdict(set)
+    for group in groups:
+        found[group.words if parted else ""].add(
+            (group.contender, "" if parted else group.words, plan.at(group))
+        )
+    return max(map(len, found.values()))
+
+
+def _row(groups: Sequence[Group], metric: Quantity, plan: _Plan, whose: str) -> Iterator[Lines]:
+    """Yields the charts of some contenders: one, or several side by side."""
+    parted = _is_parted(groups, metric, plan)
+    charts = _parts(
+        groups,
+        lambda group: ", ".join(filter(None, (group.words if parted else "", plan.chart(group)))),
+    )
+    swept = several_have(groups, metric.column)
+    lines = {
+        str(name): _lines(those, metric, plan, swept=swept, parted=parted)
+        for name, those in charts.items()
+    }
+    head = f"{metric.words[0].upper()}{metric.words[1:]} over {short(plan.axis.key)}"
+    head = f"{head}, {whose}" if whose else head
+    pieces = [
+        (name, own[first : first + _MOST_LINES])
+        for name, own in lines.items()
+        for first in range(0, max(len(own), 1), _MOST_LINES)
+    ]
+    if len(pieces) > len(lines):  # a chart of its own for each part of the lines
+        pieces = [
+            (", ".join(filter(None, (name, f"lines from {some[0].label}"))), some)
+            for name, some in pieces
+        ]
+    every = [each for _, own in pieces for each in own]
+    if log := is_over_decades(every):
+        pieces = [(name, _above_zero(own, every)) for name, own in pieces]
+    rows = -(-len(pieces) // _MOST_IN_ROW)
+    for number, (name, own) in enumerate(pieces):
+        which = f" ({number // _MOST_IN_ROW + 1} of {rows})" if rows > 1 else ""
+        row = f"{head}{which}" if len(pieces) > 1 else ""
+        yield _chart(name if row else head, row, own, metric, plan, log=log)
+
+
+def _lines(
+    groups: Sequence[Group], metric: Quantity, plan: _Plan, *, swept: bool, parted: bool
+) -> list[Line]:
+    values: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     algorithms = {}
     for group in groups:
+        whole = is_of_run(metric.column) and not swept
         label = group.label_of(metric.column, swept=swept)
+        if parted:
+            label = ALL if whole else group.contender
         algorithms[label] = ALL if label == ALL else group.algorithm
-        lines[label][group.varied[axis.key]] += group.of(metric.column)
-    shown = list(lines.items())[:_MOST_LINES]
-    positions = axis.positions
-    log = is_geometric(list(positions.values()))
+        values[label, plan.at(group)][group.varied[plan.axis.key]] += group.of(metric.column)
+    seconds = list(dict.fromkeys(second for _, second in values))
+    marks = list(dict.fromkeys(label for label, _ in values))
+    several = len(marks) > 1
+    return [
+        replace(
+            _line(
+                ", ".join(filter(None, (label if several or not second else "", second))),
+                of,
+                plan.axis.positions,
+                metric,
+            ),
+            algorithm=algorithms[label],
+            style=seconds.index(second) if second else None,
+            mark=marks.index(label),
+        )
+        for (label, second), of in values.items()
+    ]
+
+
+def _chart(
+    title: str, row: str, lines: list[Line], metric: Quantity, plan: _Plan, *, log: bool
+) -> Lines:
+    axis, positions = plan.axis, list(plan.axis.positions.values())
     unit = f", {axis.unit}" if axis.unit else ""
-    whose = ", ".join(dict.fromkeys(group.contender for group in groups)) if several else ""
-    note = left_out(list(lines)[_MOST_LINES:], len(lines))
-    also = f", with {' and '.join(map(short, others))} in step" if others else ""
-    title = f"{metric.words[0].upper()}{metric.words[1:]} over {short(axis.key)}"
+    also = f", with {' and '.join(map(short, plan.others))} in step" if plan.others else ""
     return Lines(
-        f"{title}, {whose}" if whose else title,
+        title,
         f"{short(axis.key)}{unit}{also}",
         titled(metric),
-        [
-            replace(_line(label, values, positions, metric), algorithm=algorithms[label])
-            for label, values in shown
-        ],
-        note=note,
-        log_x=log,
-        marks=tuple(sorted(set(positions.values()))),
+        lines,
+        log_x=is_geometric(positions),
+        log_y=log,
+        marks=tuple(sorted(set(positions))),
+        row=row,
     )
 
 
@@ -115,6 +241,15 @@ def _line(
     )
 
 
+def _above_zero(lines: Sequence[Line], every: Sequence[Line]) -> list[Line]:
+    """Returns lines whose bands have a place on a logarithmic axis: they end a little below the least value of all."""
+    least = 0.8 * min(float(np.nanmin(each.y)) for each in every)
+    return [
+        each if each.low is None else replace(each, low=np.maximum(each.low, least))
+        for each in lines
+    ]
+
+
 def is_geometric(values: Sequence[float]) -> bool:
     """Returns whether a logarithmic axis suits values: three or more over a factor of eight, at about equal ratios."""
     found = sorted(set(values))
@@ -123,3 +258,11 @@ def is_geometric(values: Sequence[float]) -> bool:
     ratios = [math.log(after / before) for before, after in pairwise(found)]
     steps = [after - before for before, after in pairwise(found)]
     return float(np.std(ratios) / np.mean(ratios)) <= float(np.std(steps) / np.mean(steps))
+
+
+def is_over_decades(lines: Sequence[Line]) -> bool:
+    """Returns whether the values of y span two decades, and none is zero or less."""
+    values = np.concatenate([np.empty(0), *(line.y[np.isfinite(line.y)] for line in lines)])
+    if not len(values) or values.min() <= 0:
+        return False
+    return bool(values.max() / values.min() >= DECADES)

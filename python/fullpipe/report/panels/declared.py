@@ -90,3 +90,17 @@ PANELS = (
     ),
 )
 """The panels of a run, in the order of the page."""
+
+FIGURES = {
+    "curves": "metrics over a swept number, a line for each contender and value of a second one, a chart for the rest",
+    "maps": "metrics over two swept keys",
+    "scatter": "throughput over delay, with an ellipse of one standard deviation for each contender",
+    "shares": "share of the seeds up to a value",
+    "slowdown": "slowdown of arriving flows by their size",
+}
+"""Figures of many runs, by the keys of `--panel`."""
+TABLES = {
+    "results": "medians over the seeds, with 95 % intervals",
+    "differences": "comparisons of contenders",
+}
+"""Tables of the same."""

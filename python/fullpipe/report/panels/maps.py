@@ -1,4 +1,4 @@
-"""Maps of a quantity over two parameters."""
+"""Maps of a quantity over two parameters: the columns are the parameter with fewer values, so that a map is narrow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.report.model import Heat, Section
+from fullpipe.report.model import DECADES, Heat, Section
 from fullpipe.report.values import several_have
 from fullpipe.results.overlay import factors
 from fullpipe.results.words import short
@@ -46,7 +46,8 @@ def section(results: Results, groups: Sequence[Group], measures: Measures) -> Se
     long = [axis for axis in varied if axis not in axes]
     wanted = measures.at("maps")
     if len(axes) >= 2:
-        blocks = [heat for metric in wanted for heat in _over_two(groups, metric, *axes[:2])]
+        down, across = sorted(axes[:2], key=lambda axis: -len(axis.values))
+        blocks = [heat for metric in wanted for heat in _over_two(groups, metric, down, across)]
         rest = [short(axis.key) for axis in [*axes[2:], *long]]
         note = (
             f"Mean over the seeds, and over all values of {', '.join(rest)}."
@@ -68,7 +69,8 @@ def section(results: Results, groups: Sequence[Group], measures: Measures) -> Se
 def _over_two(groups: Sequence[Group], metric: Quantity, first: Axis, second: Axis) -> list[Block]:
     cells: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
     swept = several_have(groups, metric.column)
-    for group in groups:
+    order = list(dict.fromkeys(group.contender for group in groups))
+    for group in sorted(groups, key=lambda each: order.index(each.contender)):
         where = group.settings[first.key], group.settings[second.key]
         label = group.label_of(metric.column, swept=swept)
         cells[label if first.is_number else group.named][where] += group.of(metric.column)
@@ -89,10 +91,17 @@ def _over_two(groups: Sequence[Group], metric: Quantity, first: Axis, second: Ax
             for name, grid in found.items()
         },
         metric,
-        (short(first.key), first.values),
-        (short(second.key), second.values),
+        _side(first),
+        _side(second),
         " ".join(filter(None, (note, more))),
     )
+
+
+def _side(axis: Axis) -> tuple[str, Sequence[str]]:
+    """Returns the name of a side of a map and its values, whose unit the name has."""
+    if not axis.unit:
+        return short(axis.key), axis.values
+    return f"{short(axis.key)}, {axis.unit}", [each.removesuffix(axis.unit) for each in axis.values]
 
 
 def _over_contenders(groups: Sequence[Group], metric: Quantity, axis: Axis) -> list[Block]:
@@ -103,9 +112,7 @@ def _over_contenders(groups: Sequence[Group], metric: Quantity, axis: Axis) -> l
     grid = _grid(cells, contenders, axis.values)
     known = np.isfinite(grid).any(axis=1)
     rows = tuple(name for name, there in zip(contenders, known, strict=True) if there)
-    return _maps(
-        {metric.words: grid[known]}, metric, ("contender", rows), (short(axis.key), axis.values)
-    )
+    return _maps({metric.words: grid[known]}, metric, ("contender", rows), _side(axis))
 
 
 def _grid(
@@ -137,6 +144,10 @@ def _maps(
     if not len(known):
         return []
     least, most = float(known.min()) * metric.scale, float(known.max()) * metric.scale
+    above = known[known > 0] * metric.scale
+    log = len(above) > 0 and least >= 0 and most / float(above.min()) >= DECADES
+    if log:
+        least = float(above.min())
     return [
         Heat(
             title[0].upper() + title[1:],
@@ -150,6 +161,7 @@ def _maps(
             most,
             metric.column,
             note,
+            log,
         )
         for title, grid in grids.items()
     ]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fullpipe.base.metrics import decade_text
 from fullpipe.report import values
-from fullpipe.report.colors import COLORS
 from fullpipe.report.model import Line, Lines, Number, Section, Table
+from fullpipe.report.values import ALL
 from fullpipe.results.words import short
 from fullpipe.runs.view.left import left_out
 from fullpipe.stats import mean
@@ -32,7 +33,9 @@ _NOTE = (
 )
 _STATISTICS = ("mean", "p50", "p95", "p99")
 _SERVERS = {"srpt": "SRPT, mean", "ps": "processor sharing, mean"}
-_MOST_CONTENDERS = len(COLORS) - len(_SERVERS)
+_SERVERS_STYLE = 4
+"""Index of the dashes of the first ideal server; a contender's lines have those before it."""
+_MOST_CONTENDERS = 5
 _MOST_CHARTS = 12
 
 
@@ -56,47 +59,58 @@ def section(results: Results) -> Section | None:
     charts: dict[tuple[str, object], list[Group]] = defaultdict(list)
     for group in arrived:
         charts[group.place, group.role].append(group)
-    blocks: list[Block] = [_chart(those, decades) for those in list(charts.values())[:_MOST_CHARTS]]
+    drawn = [
+        _chart(
+            those[first : first + _MOST_CONTENDERS],
+            decades,
+            alone=len(those) == 1,
+            which=f"from {those[first].contender}" if len(those) > _MOST_CONTENDERS else "",
+        )
+        for those in charts.values()
+        for first in range(0, len(those), _MOST_CONTENDERS)
+    ]
+    blocks: list[Block] = [*drawn[:_MOST_CHARTS]]
     seeds = max(len(group.of("slowdown.all.unfinished")) for group in arrived)
     note = [_NOTE]
     if seeds > 1:
         note.append("Values are means over the seeds; the shaded band is the 95 % interval.")
-    if len(charts) > _MOST_CHARTS:
-        note.append(f"Charts show the first {_MOST_CHARTS} of {len(charts)} settings.")
+    if more := left_out([each.title for each in drawn[_MOST_CHARTS:]], len(drawn)):
+        note.append(f"Charts: {more} The table has all.")
     return Section("Slowdown by size", [*blocks, _table(arrived, decades)], " ".join(note))
 
 
-def _chart(groups: Sequence[Group], decades: Sequence[int]) -> Lines:
+def _chart(
+    groups: Sequence[Group], decades: Sequence[int], *, alone: bool, which: str = ""
+) -> Lines:
     """Draws mean and 99 % of one contender, or the means of several, and those of the ideal servers.
 
     All contenders get the same flows, so the ideal servers' slowdowns are taken from the first.
     """
-    first, *others = groups
-    if others:
-        lines = [
-            _line(group.contender, group, "flows.mean", decades, style)
-            for style, group in enumerate(groups[:_MOST_CONTENDERS])
-        ]
-    else:
+    first = groups[0]
+    lines = [
+        _line(group.contender, group, "flows.mean", decades, number)
+        for number, group in enumerate(groups)
+    ]
+    if alone:
         lines = [
             _line(f"{first.contender}, mean", first, "flows.mean", decades, 0),
             _line(f"{first.contender}, 99 %", first, "flows.p99", decades, 1),
         ]
     lines += [
-        _line(called, first, f"{server}.mean", decades, _MOST_CONTENDERS + number)
+        replace(
+            _line(called, first, f"{server}.mean", decades, _SERVERS_STYLE + number), algorithm=ALL
+        )
         for number, (server, called) in enumerate(_SERVERS.items())
     ]
-    whose = "" if others else first.contender
-    title = ", ".join(part for part in (whose, first.place) if part) or "Mean slowdown"
+    whose = first.contender if alone else ""
+    title = ", ".join(part for part in (whose, first.place, which) if part) or "Mean slowdown"
     known = [line for line in lines if not np.isnan(line.y).all()]
-    left = [group.contender for group in groups[_MOST_CONTENDERS:]] if others else []
     return Lines(
         title,
         "flow size, kB",
         "slowdown",
         known,
         stepped=True,
-        note=left_out(left, len(groups)),
         log_x=True,
         log_y=True,
     )
@@ -110,9 +124,10 @@ def _line(label: str, group: Group, what: str, decades: Sequence[int], style: in
     found = [_mean(group.of(f"slowdown.decades.{decade}.{what}")) for decade in every[:-1]]
     value, low, high = (np.array([*each, each[-1]]) for each in zip(*found, strict=True))
     x = np.array(every) / 1e3
+    line = Line(label, x, value, algorithm=group.algorithm, style=style)
     if what.startswith("flows.") and np.isfinite(low).any():
-        return Line(label, x, value, low, high, style)
-    return Line(label, x, value, style=style)
+        return replace(line, low=low, high=high)
+    return line
 
 
 def _mean(of: list[float]) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.report.model import Cloud, Clouds, Line, Lines, Section
+from fullpipe.report.model import DECADES, Cloud, Clouds, Line, Lines, Section
 from fullpipe.report.values import titled
 from fullpipe.runs.view.left import left_out
 from fullpipe.stats import cdf, ellipse, quantity
@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
 _LEAST_RUNS = 3
 _MOST_LINES = 7
-_MOST_CLOUDS = 6
+_FEW_CLOUDS, _MOST_CLOUDS = 6, 60
 _MOST_IN_CLOUDS = 24
 _MOST_PLACES = 3
+_LARGE = "Ellipses: one standard deviation. Better is up and to the right."
+_SMALL = (
+    "Points are means, ellipses one standard deviation of the runs. Better is up and to the right."
+)
 _LINES = "Each line is the share of runs up to a value; the shade is the 95 % band of the whole line (Kolmogorov)."
 
 
@@ -68,9 +72,9 @@ def section(groups: Sequence[Group], measures: Measures) -> Section | None:
         )
     if blocks:
         note.insert(0, _LINES)
-    clouds = _clouds(some)
+    plots = clouds(some, measures)
     told = " ".join(filter(None, note))
-    return Section("Distributions", [*blocks, *clouds], told) if blocks or clouds else None
+    return Section("Distributions", [*blocks, *plots], told) if blocks or plots else None
 
 
 def _names(groups: Sequence[Group]) -> list[str]:
@@ -118,11 +122,11 @@ def _line(group: Group, label: str, metric: Quantity) -> Line:
     return Line(label, x, shares, low, high, algorithm=group.algorithm)
 
 
-def _clouds(groups: Sequence[Group]) -> list[Block]:
-    """Returns a scatter plot for each of the first few settings."""
-    delay, rate = quantity("rtt_s.mean"), quantity("goodput_bps")
-    assert delay is not None
-    assert rate is not None
+def clouds(groups: Sequence[Group], measures: Measures) -> list[Clouds]:
+    """Returns a scatter plot of throughput over delay for each setting; many are small, and side by side."""
+    delay, rate = _across(groups, measures), _up(measures)
+    if delay is None or rate is None:
+        return []
     places: dict[str, list[Cloud]] = defaultdict(list)
     left: dict[str, list[str]] = defaultdict(list)
     for group in groups:
@@ -138,21 +142,42 @@ def _clouds(groups: Sequence[Group]) -> list[Block]:
                 [y[seed] * rate.scale for seed in seeds],
             )
             places[place].append(Cloud(label, xs, ys, ellipse(xs, ys), group.algorithm))
-    drawn = {place: clouds for place, clouds in places.items() if clouds}
+    drawn = {place: found for place, found in places.items() if found}
     shown = list(drawn.items())[:_MOST_CLOUDS]
-    which = f" (setting {{}} of {len(drawn)}, the first {len(shown)} are drawn)"
+    more = left_out([place for place in drawn if place not in dict(shown)], len(drawn))
+    title = f"Throughput over {delay.words}"
+    small = len(shown) > _FEW_CLOUDS
+    xs = [x for _, found in shown for cloud in found for x in cloud.x]
+    log = small and bool(xs) and min(xs) > 0 and max(xs) / min(xs) >= DECADES
     return [
         Clouds(
-            "Throughput and delay"
-            + (f", {place}" if place else "")
-            + (which.format(number) if len(drawn) > len(shown) else ""),
+            place if small else ", ".join(filter(None, (title, place))),
             titled(delay),
             titled(rate),
-            clouds,
-            left=left_out(left[place], len(clouds) + len(left[place])),
+            found,
+            _SMALL if small else _LARGE,
+            " ".join(filter(None, (left_out(left[place], len(found) + len(left[place])), more))),
+            log,
+            title if small else "",
         )
-        for number, (place, clouds) in enumerate(shown, 1)
+        for place, found in shown
     ]
+
+
+def _across(groups: Sequence[Group], measures: Measures) -> Quantity | None:
+    """Returns the delay of the x axis: the first one that was asked for, else one that the runs have."""
+    if measures.asked:
+        return next((each for each in measures.every if each.unit in ("ms", "s")), None)
+    usual = ("queue_delay_s.p95", "rtt_s.p95", "rtt_s.mean")
+    there = (each for each in usual if any(group.of(each) for group in groups))
+    return next(map(quantity, there), None)
+
+
+def _up(measures: Measures) -> Quantity | None:
+    """Returns the rate of the y axis."""
+    if measures.asked:
+        return next((each for each in measures.every if each.unit == "Mbit/s"), None)
+    return quantity("goodput_bps")
 
 
 def _place(group: Group) -> str:

@@ -22,6 +22,9 @@ DROPS, MARKS = "#A50026", "#6A3D9A"
 DASHES = ((), (8, 4), (2, 3), (10, 3, 2, 3), (14, 4), (5, 2), (3, 6))
 """Dash pattern of each line: lengths of dashes and gaps."""
 
+MARKERS = ("o", "s", "D", "^", "v", "x", "+", "<", ">", "p", "*", "h")
+"""Form of the points of each contender, as matplotlib names them."""
+
 _OTHERS = {
     "none": 6,
     "all flows": 6,  # what belongs to a run as a whole
@@ -32,15 +35,16 @@ _OTHERS = {
 _WIDEST, _THINNEST = 1.8, 0.9
 """Widths of the first and of the last of several lines, as parts of the usual one."""
 
-_SHADES = (0.0, 0.45, -0.4, 0.7, -0.65, 0.2)
+_SHADES = (0.0, 0.45, -0.4, 0.6, -0.65, 0.2)
 """Shares by which the lines of one algorithm are moved toward white in turn; below zero, toward black."""
 
 
 class Look(NamedTuple):
-    """Indices of a line's color and dashes in `COLORS` and `DASHES`."""
+    """Indices of a line's color and dashes in `COLORS` and `DASHES`, and of its lightness."""
 
     color: int
     dash: int
+    shade: int
 
 
 class Style(NamedTuple):
@@ -71,9 +75,10 @@ def looks(algorithms: Sequence[str]) -> list[Look]:
         algorithms: The algorithm of each line.
     """
     colors = [color_of(each) for each in algorithms]
+    turns = [colors[:number].count(color) for number, color in enumerate(colors)]
     return [
-        Look(color, colors[:number].count(color) % len(DASHES))
-        for number, color in enumerate(colors)
+        Look(color, turn % len(DASHES), turn % len(_SHADES))
+        for color, turn in zip(colors, turns, strict=True)
     ]
 
 
@@ -101,7 +106,7 @@ def width(number: int, count: int) -> float:
 
 def shaded(look: Look) -> str:
     """Returns the color of a line, in its own lightness."""
-    return _mixed(COLORS[look.color], _SHADES[look.dash % len(_SHADES)])
+    return _mixed(COLORS[look.color], _SHADES[look.shade % len(_SHADES)])
 
 
 def _mixed(color: str, toward: float) -> str:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from io import BytesIO
+from typing import TypeAlias
 
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
+
+Place: TypeAlias = Figure | SubFigure
+"""A figure, or a part of one, to draw on."""
 
 
 class Picture(Figure):

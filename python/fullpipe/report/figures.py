@@ -1,0 +1,234 @@
+"""One figure or table of results that are not over time: curves, maps, scatter plots, distributions, numbers."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from fullpipe.report import values
+from fullpipe.report.model import Clouds, Heat, Lines, Section, Table
+from fullpipe.report.panels import curves, differences, maps, numbers, slowdowns, spread
+from fullpipe.report.panels.declared import PANELS
+from fullpipe.report.panels.drawn import PanelError
+from fullpipe.results.words import short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from fullpipe.report.model import Block
+    from fullpipe.report.values import Group, Measures
+    from fullpipe.results.model import Results
+
+_INCHES = {"mm": 1 / 25.4, "cm": 1 / 2.54, "in": 1.0, "pt": 1 / 72.27}
+_NARROWEST, _WIDEST = 1.5, 40.0
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A figure, or a table.
+
+    Attributes:
+        key: Its name in options and files.
+        lacks: The reason why results have none.
+        make: Makes the section that has it.
+        blocks: The blocks of the section that belong to it.
+    """
+
+    key: str
+    lacks: str
+    make: Callable[[Results, Sequence[Group], Measures, Sequence[str]], Section | None]
+    blocks: type[Lines | Heat | Clouds | Table]
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a table."""
+        return self.blocks is Table
+
+
+def _scatter(
+    _results: Results, groups: Sequence[Group], measures: Measures, _over: Sequence[str]
+) -> Section:
+    return Section("Distributions", [*spread.clouds(groups, measures)])
+
+
+KINDS = (
+    Kind(
+        "curves",
+        "no number was swept",
+        curves.section,
+        Lines,
+    ),
+    Kind(
+        "maps",
+        "fewer than two keys were swept",
+        lambda results, groups, measures, _: maps.section(results, groups, measures),
+        Heat,
+    ),
+    Kind(
+        "scatter",
+        "no contender has three seeds with a rate and a delay",
+        _scatter,
+        Clouds,
+    ),
+    Kind(
+        "shares",
+        "there are many settings, fewer than three seeds, or equal runs",
+        lambda _, groups, measures, __: spread.section(groups, measures),
+        Lines,
+    ),
+    Kind(
+        "slowdown",
+        "the runs have no arriving flows",
+        lambda results, _, __, ___: slowdowns.section(results),
+        Lines,
+    ),
+    Kind(
+        "results",
+        "there are no numbers",
+        lambda _, groups, measures, __: numbers.section(groups, measures.every),
+        Table,
+    ),
+    Kind(
+        "differences",
+        "nothing is compared",
+        lambda results, groups, measures, _: differences.section(
+            results, differences.compared(results, groups, measures.at("differences"))
+        ),
+        Table,
+    ),
+)
+"""Figures and tables of results; `panels.declared.FIGURES` has their purposes."""
+
+
+def kind_of(key: str) -> Kind | None:
+    """Returns the figure or table of a key; None for that of a panel over time."""
+    return next((each for each in KINDS if each.key == key), None)
+
+
+def section(
+    kind: Kind, results: Results, show: Sequence[str] = (), over: Sequence[str] = ()
+) -> Section:
+    """Returns the section that has a figure, with the blocks that belong to it.
+
+    Raises:
+        PanelError: When the results have none, or a key of `over` is no swept number.
+        MetricError: When a metric is unknown, or the runs have no value of it.
+    """
+    measures = values.measures(results, show)
+    groups = values.groups(results, [each.column for each in measures.every])
+    made = kind.make(results, groups, measures, keys(results, over))
+    blocks: list[Block] = (
+        [each for each in made.blocks if isinstance(each, kind.blocks)] if made else []
+    )
+    if made is None or not blocks:
+        raise PanelError(
+            f"--panel {kind.key}: {kind.lacks}\n"
+            f"  fix: choose another one: {', '.join(each.key for each in (*KINDS, *PANELS))}"
+        )
+    return replace(made, blocks=blocks)
+
+
+def keys(results: Results, over: Sequence[str]) -> list[str]:
+    """Returns the keys of swept numbers that a user names, like `buffer`.
+
+    Raises:
+        PanelError: When one of them is another key.
+    """
+    there = {axis.key: axis for axis in results.axes if axis.is_number and len(axis.values) > 1}
+    named = {short(key): key for key in there} | {key: key for key in there}
+    for name in over:
+        if name not in named:
+            near = get_close_matches(name, named, n=1)
+            said = f"; did you mean {near[0]}?" if near else ""
+            numbers_ = ", ".join(map(short, there)) or "none"
+            raise PanelError(
+                f"--over {name}: not a swept number{said}\n  fix: write one of these: {numbers_}"
+            )
+    return [named[name] for name in over]
+
+
+def inches(text: str) -> float:
+    """Returns a width like 84mm in inches.
+
+    Raises:
+        PanelError: When it is no width of a figure.
+    """
+    found = re.fullmatch(r"([\d.]+)\s*(mm|cm|in|pt)", text.strip())
+    try:
+        wide = float(found[1]) * _INCHES[found[2]] if found else 0.0
+    except ValueError:
+        wide = 0.0
+    if not _NARROWEST <= wide <= _WIDEST:
+        problem = "not a width" if not wide else "a figure is between 38mm and 1000mm wide"
+        raise PanelError(
+            f"--width {text}: {problem}\n  fix: write a number with a unit, like 84mm, 3.5in or 252pt"
+        )
+    return wide
+
+
+def table(found: Section) -> str:
+    """Returns the numbers of a figure as CSV."""
+    text = StringIO()
+    csv.writer(text).writerows(_rows(found))  # lines end as in RFC 4180
+    return text.getvalue()
+
+
+def _rows(found: Section) -> Iterator[tuple[object, ...]]:
+    head: tuple[object, ...] = ()
+    for block in found.blocks:
+        for each in _of(block):
+            if each[0] != head:
+                head = each[0]
+                yield head
+            yield from each[1]
+
+
+def _of(
+    block: Block,
+) -> Iterator[tuple[tuple[object, ...], list[tuple[object, ...]]]]:
+    """Yields a header and its rows."""
+    match block:
+        case Lines():
+            rows: list[tuple[object, ...]] = []
+            for line in block.lines:
+                low = line.y * float("nan") if line.low is None else line.low
+                high = line.y * float("nan") if line.high is None else line.high
+                rows += [
+                    (block.title, line.label, *map(_number, each))
+                    for each in zip(line.x, line.y, low, high, strict=True)
+                ]
+            yield ("chart", "line", block.x, block.y, "low", "high"), rows
+        case Heat():
+            unit = f", {block.unit}" if block.unit else ""
+            head = ("map", block.row_key, block.column_key, f"value{unit}")
+            rows = [
+                (block.title, down, across, _number(block.values[row, column]))
+                for row, down in enumerate(block.rows)
+                for column, across in enumerate(block.columns)
+            ]
+            yield head, rows
+        case Clouds():
+            rows = [
+                (block.title, cloud.label, _number(x), _number(y))
+                for cloud in block.clouds
+                for x, y in zip(cloud.x, cloud.y, strict=True)
+            ]
+            yield ("chart", "contender", block.x, block.y), rows
+        case Table():
+            yield (
+                tuple(block.columns),
+                [
+                    tuple(cell.text if hasattr(cell, "text") else cell for cell in row)
+                    for row in block.rows
+                ],
+            )
+        case _:
+            pass
+
+
+def _number(value: float) -> float | str:
+    return float(f"{value:.6g}") if value == value else ""

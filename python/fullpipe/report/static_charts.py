@@ -1,0 +1,390 @@
+"""Draws charts of lines, scatter plots and maps with matplotlib, alone or side by side."""
+
+from __future__ import annotations
+
+import math
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib import rcParams
+from matplotlib.ticker import (
+    FixedFormatter,
+    FixedLocator,
+    FuncFormatter,
+    LogLocator,
+    NullLocator,
+)
+
+from fullpipe.report.colors import DASHES, MARKERS, heat, own_looks, shaded
+from fullpipe.report.model import Lines
+from fullpipe.report.static_time import in_lines, say
+from fullpipe.report.svg import areas
+from fullpipe.runs.view.axes import GREY
+from fullpipe.runs.view.colors import styles, width
+from fullpipe.runs.view.table import short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+    from fullpipe.report.colors import Look
+    from fullpipe.report.model import Clouds, Heat
+    from fullpipe.runs.view.figure import Place
+
+WIDTH = 6.3
+"""The width of a figure for paper, inches."""
+_NARROW = 4.5
+"""Width of a figure below which a legend is below its chart, inches."""
+_LEAST_CHART, _LEAST_PLOT = 1.45, 1.05
+"""Least width of one of several charts, and of one of several scatter plots side by side; inches."""
+_SIDE, _CELL, _LINE = 0.45, 0.36, 0.155
+"""Width of the names of a map's rows and of a cell, and height of a row; inches."""
+_LEAST_FONT = 4.5
+"""Font size below which the cells of a map have no numbers."""
+_LETTER = 0.58
+"""Width of a letter, in font sizes."""
+
+
+def row_size(charts: Sequence[Lines] | Sequence[Clouds], wide: float) -> tuple[int, float]:
+    """Returns the number of charts in a line, and the height of all; inches."""
+    count = len(charts)
+    if count == 1:
+        return 1, 2.5 if wide >= _NARROW else 0.72 * wide + _legend_height(_labels(charts), wide)
+    least = _LEAST_CHART if isinstance(charts[0], Lines) else _LEAST_PLOT
+    columns = min(count, max(int(wide / least), 1))
+    columns = -(-count // -(-count // columns))  # lines of about equal length
+    lines = -(-count // columns)
+    each = min(max(0.78 * wide / columns, 1.15), 1.7) + 0.2
+    return columns, lines * each + 0.55 + _legend_height(_labels(charts), wide)
+
+
+def _labels(charts: Sequence[Lines] | Sequence[Clouds]) -> list[str]:
+    found = [
+        each.label
+        for chart in charts
+        for each in (chart.lines if isinstance(chart, Lines) else chart.clouds)
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _columns_of(labels: Sequence[str], wide: float) -> int:
+    size = float(rcParams["font.size"]) / 72
+    longest = max((len(each) for each in labels), default=1)
+    columns = max(1, min(len(labels), int(wide / ((longest * _LETTER + 4.5) * size))))
+    return -(-len(labels) // -(-len(labels) // columns))  # columns of about equal length
+
+
+def _legend_height(labels: Sequence[str], wide: float) -> float:
+    if len(labels) < 2:
+        return 0.0
+    return -(-len(labels) // _columns_of(labels, wide)) * 1.35 * float(rcParams["font.size"]) / 72
+
+
+def draw_row(figure: Place, charts: Sequence[Lines], wide: float, *, title: bool = True) -> None:
+    """Draws charts of lines side by side, with equal axes and one legend.
+
+    Args:
+        figure: The figure, or a part of one.
+        charts: The charts.
+        wide: The width of the figure, inches.
+        title: Whether to write the title of the row, or of a single chart.
+    """
+    first, columns = charts[0], row_size(charts, wide)[0]
+    rows = -(-len(charts) // columns)
+    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    looks = _looks_of(charts)
+    named: dict[str, Artist] = {}
+    for number, axis in enumerate(axes.flat):
+        if number >= len(charts):
+            axis.set_axis_off()
+            continue
+        chart = charts[number]
+        _lines(axis, chart, looks, wide / columns)
+        axis.set_title(
+            fill(chart.title, max(int(wide / columns * 19), 12))
+            if title or len(charts) > 1
+            else "",
+            loc="left",
+        )
+        below = number + columns < len(charts)
+        axis.tick_params(labelbottom=not below)
+        axis.set_xlabel("" if below else chart.x)
+        handles, labels = axis.get_legend_handles_labels()
+        named |= {
+            label: handle
+            for label, handle in zip(labels, handles, strict=True)
+            if label not in named
+        }
+        if len(charts) == 1:
+            axis.set_ylabel(chart.y)
+    if len(charts) > 1:
+        figure.supylabel(first.y, fontsize=rcParams["axes.labelsize"])
+        if title:
+            figure.suptitle(first.row, x=0.01, ha="left", weight="bold", fontsize="large")
+    notes = [each.note for each in charts]
+    named = _in_columns(charts, named, wide)
+    legend(figure, named, wide, notes, beside=len(charts) == 1 and wide >= _NARROW)
+
+
+def _in_columns(
+    charts: Sequence[Lines], named: Mapping[str, Artist], wide: float
+) -> dict[str, Artist]:
+    """Orders a legend so that a column has one contender, if it has as many rows as a second number has values."""
+    lines = {line.label: line for chart in charts for line in chart.lines}
+    rows = -(-len(named) // _columns_of([*named], wide))
+    if rows < 2 or rows != len({line.style for line in lines.values()}):
+        return dict(named)
+    return {label: named[label] for label in sorted(named, key=lambda each: lines[each].mark or 0)}
+
+
+def legend(
+    figure: Place,
+    named: Mapping[str, Artist],
+    wide: float,
+    notes: Sequence[str] = (),
+    *,
+    beside: bool,
+) -> None:
+    """Puts a legend to the right of a figure's charts, or below them in columns that fit; and notes below them."""
+    look: dict[str, Any] = {"frameon": False, "handlelength": 2.6}
+    if beside or len(named) < 2:
+        say(figure, *notes)
+    if len(named) < 2:
+        return
+    if beside:
+        names = [in_lines(each) for each in named]
+        figure.legend([*named.values()], names, loc="outside right center", **look)
+        return
+    columns = _columns_of([*named], wide)
+    look |= {"loc": "outside lower left", "ncols": columns, "columnspacing": 1.0}
+    if note := " ".join(filter(None, dict.fromkeys(notes))):
+        size = float(rcParams["font.size"]) - 1
+        look |= {"title": fill(note, int(wide * 72 / (0.5 * size))), "title_fontsize": size}
+        look["alignment"] = "left"
+    made = figure.legend([*named.values()], [*named], **look)
+    made.get_title().set_color(GREY)
+
+
+def _looks_of(charts: Sequence[Lines]) -> dict[str, tuple[Look, float]]:
+    """Returns the look and the relative width of each line by label: the same in all charts of a row."""
+    lines = {line.label: line for chart in charts for line in chart.lines}
+    looks = own_looks([*lines.values()])
+    return {
+        # The forms of points tell lines apart where they coincide; without points, their widths do.
+        label: (look, 1.0 if lines[label].mark is not None else width(number, len(lines)))
+        for number, (label, look) in enumerate(zip(lines, looks, strict=True))
+    }
+
+
+def draw_lines(axis: Axes, block: Lines, wide: float = WIDTH) -> None:
+    """Draws a chart of lines, with a legend next to it."""
+    _lines(axis, block, _looks_of([block]), wide)
+    axis.set_title(block.title, loc="left")
+    axis.set_xlabel(block.x)
+    axis.set_ylabel(block.y)
+    if len(block.lines) > 1:
+        look: Any = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "frameon": False}
+        axis.legend(handlelength=3, **look)
+
+
+def _lines(axis: Axes, block: Lines, looks: Mapping[str, tuple[Look, float]], wide: float) -> None:
+    for line in block.lines:
+        own, wider = looks[line.label]
+        look: dict[str, Any] = {
+            "color": shaded(own),
+            "linewidth": rcParams["lines.linewidth"] * wider,
+            "label": in_lines(line.label),
+        }
+        if dash := DASHES[own.dash]:
+            look["linestyle"] = (0, tuple(each / 2 for each in dash))
+        if line.mark is not None:
+            look["marker"] = MARKERS[line.mark % len(MARKERS)]
+        if block.stepped:
+            look["drawstyle"] = "steps-post"
+        axis.plot(line.x, line.y, **look)
+        if line.low is not None and line.high is not None:
+            band: Any = {"step": "post" if block.stepped else None, "color": look["color"]}
+            axis.fill_between(line.x, line.low, line.high, alpha=0.13, linewidth=0, **band)
+    dress(axis)
+    if block.log_x:
+        axis.set_xscale("log")
+        _number(axis.xaxis)
+    if block.marks:
+        _mark(axis, block.marks, wide)
+    if block.log_y:
+        axis.set_yscale("log")
+        _number(axis.yaxis)
+    elif block.stepped:
+        axis.set_ylim(0, 1.02)
+
+
+def _number(axis: Axis) -> None:
+    """Writes plain numbers at a logarithmic axis: Matplotlib's are mathematics, which `STYLE` does not parse."""
+
+    def text(value: float, _: int) -> str:
+        low, high = sorted(axis.get_view_interval())
+        wide = low > 0 and high / low > 300
+        digit = f"{value:e}"[0]
+        return f"{value:,g}" if digit == "1" or not wide else ""
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(text))
+    axis.set_minor_locator(NullLocator())
+
+
+def _mark(axis: Axes, marks: Sequence[float], wide: float) -> None:
+    """Puts the ticks of x at the marks, and numbers at the ends and the shortest ones that are far enough apart."""
+    places = np.log(marks) if axis.get_xscale() == "log" else np.asarray(marks, dtype=float)
+    size = float(rcParams["font.size"]) / 72
+    letters = max(len(f"{mark:g}") for mark in marks)
+    room = max(wide - 0.55, 0.5) if wide < _NARROW else wide - 2
+    apart = (letters * _LETTER + 0.6) * size / room * (places[-1] - places[0])
+    labels, taken = [""] * len(marks), list[float]()
+    ends = (0, len(marks) - 1)
+    for at in sorted(range(len(marks)), key=lambda at: (at not in ends, len(f"{marks[at]:g}"), at)):
+        if all(abs(places[at] - other) >= apart for other in taken):
+            labels[at] = f"{marks[at]:g}"
+            taken.append(float(places[at]))
+    axis.xaxis.set_major_locator(FixedLocator(list(marks)))
+    axis.xaxis.set_major_formatter(FixedFormatter(labels))
+    axis.xaxis.set_minor_locator(NullLocator())
+
+
+def draw_clouds(
+    figure: Place, charts: Sequence[Clouds], wide: float, *, title: bool = True
+) -> None:
+    """Draws scatter plots side by side, with equal axes and one legend."""
+    columns = row_size(charts, wide)[0]
+    rows = -(-len(charts) // columns)
+    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    names = {
+        cloud.label: cloud.algorithm or cloud.label for each in charts for cloud in each.clouds
+    }
+    own = dict(zip(names, styles([*names.values()]), strict=True))
+    marks = dict(zip(names, range(len(names)), strict=True))
+    named: dict[str, Artist] = {}
+    for number, axis in enumerate(axes.flat):
+        if number >= len(charts):
+            axis.set_axis_off()
+            continue
+        chart = charts[number]
+        for cloud in chart.clouds:
+            color, mark = own[cloud.label].color, MARKERS[marks[cloud.label] % len(MARKERS)]
+            x, y = ([np.mean(cloud.x)], [np.mean(cloud.y)]) if chart.row else (cloud.x, cloud.y)
+            (points,) = axis.plot(
+                x, y, mark, color=color, markersize=rcParams["lines.markersize"] + 0.5
+            )
+            named.setdefault(cloud.label, points)
+            for area in areas(cloud, log_x=chart.log_x):
+                across, up = zip(*area, strict=True)
+                axis.fill(across, up, facecolor=color, alpha=0.12)
+                axis.plot([*across, across[0]], [*up, up[0]], color=color, linewidth=0.8)
+        dress(axis)
+        if chart.log_x:
+            axis.set_xscale("log")
+            _number(axis.xaxis)
+        axis.set_title(
+            fill(chart.title, max(int(wide / columns * 19), 12))
+            if title or len(charts) > 1
+            else "",
+            loc="left",
+        )
+        below = number + columns < len(charts)
+        axis.tick_params(labelbottom=not below)
+        if len(charts) == 1:
+            axis.set_xlabel(chart.x)
+            axis.set_ylabel(chart.y)
+    first = charts[0]
+    axes[0][0].invert_xaxis()
+    if len(charts) > 1:
+        figure.supylabel(first.y, fontsize=rcParams["axes.labelsize"])
+        if title:
+            figure.suptitle(first.row, x=0.01, ha="left", weight="bold", fontsize="large")
+    named_x = f"{first.x}. " if len(charts) > 1 else ""
+    notes = [named_x + first.note, *(each.left for each in charts)]
+    legend(figure, named, wide, notes, beside=len(charts) == 1 and wide >= _NARROW)
+
+
+def map_size(blocks: Sequence[Heat], wide: float) -> tuple[int, float]:
+    """Returns the number of maps in a line, and the height of all; inches."""
+    need = _SIDE + _CELL * max(len(each.columns) for each in blocks)
+    columns = min(len(blocks), max(int(wide / need), 1), 4)
+    rows = -(-len(blocks) // columns)
+    tall = max(len(each.rows) for each in blocks)
+    return columns, rows * (0.45 + _LINE * tall) + 0.25
+
+
+def draw_maps(figure: Place, blocks: Sequence[Heat], wide: float) -> None:
+    """Draws maps side by side, with equal colors."""
+    columns = map_size(blocks, wide)[0]
+    rows = -(-len(blocks) // columns)
+    axes = figure.subplots(rows, columns, squeeze=False)
+    count = max(len(each.columns) for each in blocks)
+    cell = (wide / columns - _SIDE) / count
+    size = min(float(rcParams["font.size"]) - 1, cell * 72 / (4.4 * _LETTER))
+    for number, axis in enumerate(axes.flat):
+        if number >= len(blocks):
+            axis.set_axis_off()
+            continue
+        block = blocks[number]
+        shares = np.vectorize(block.share, otypes=[float])(block.values)
+        # Cells are areas, not a picture: sharp at each size, and PGF has no pictures.
+        edges = [np.arange(count + 1) - 0.5 for count in reversed(shares.shape)]
+        axis.pcolormesh(*edges, shares, cmap="cividis", vmin=0, vmax=1, linewidth=0)
+        axis.invert_yaxis()
+        for row, column in np.ndindex(shares.shape) if size >= _LEAST_FONT else ():
+            value = float(block.values[row, column])
+            known = math.isfinite(value)
+            ink = heat(shares[row, column])[1] if known else "#000"
+            text = short(value) if known else "–"
+            axis.text(column, row, text, ha="center", va="center", color=ink, fontsize=size)
+        axis.set_xticks(range(len(block.columns)), [in_lines(each) for each in block.columns])
+        axis.set_yticks(range(len(block.rows)), [in_lines(each) for each in block.rows])
+        title = block.title + (f", {block.unit}" if block.unit else "")
+        axis.set_title(
+            fill(title, max(int(wide / columns * 15), 12)), loc="left", fontsize="medium"
+        )
+        axis.set_xlabel(block.column_key if number + columns >= len(blocks) else "")
+        axis.set_ylabel(block.row_key if number % columns == 0 else "")
+        axis.tick_params(length=0)
+    colors = "The scale of colors is logarithmic." if blocks[0].log else ""
+    if size < _LEAST_FONT:
+        _bar(figure, axes, blocks[0])
+    say(figure, blocks[0].note, colors)
+
+
+def _bar(figure: Place, axes: Any, block: Heat) -> None:  # noqa: ANN401
+    """Draws the scale of colors, where cells have no room for numbers."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LogNorm, Normalize
+
+    norm = (LogNorm if block.log else Normalize)(block.least, block.most)
+    bar = figure.colorbar(ScalarMappable(norm, "cividis"), ax=axes, label=block.unit)
+    if block.log:
+        _number(bar.ax.yaxis)
+
+
+def dress(axis: Axes) -> None:
+    """Gives a chart its grid."""
+    axis.grid(color="#dddddd", linewidth=0.5)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def each_or_row(blocks: Iterable[Lines | Clouds]) -> list[list[Any]]:
+    """Returns charts in lists: those of a row together, each other one alone."""
+    found: list[list[Any]] = []
+    for block in blocks:
+        if (
+            block.row
+            and found
+            and found[-1][0].row == block.row
+            and type(found[-1][0]) is type(block)
+        ):
+            found[-1].append(block)
+        else:
+            found.append([block])
+    return found

@@ -1,0 +1,371 @@
+"""Figures of sweeps over one, two and three numbers: complete, with equal axes, and legible in a column of a paper."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.figure import Figure
+
+from conftest import SCENARIO
+from fullpipe.report import Form, SlideForm, write_panel, write_report
+from fullpipe.report.build import build
+from fullpipe.report.colors import own_looks
+from fullpipe.report.html import page
+from fullpipe.report.model import Clouds, Heat, Lines
+from fullpipe.report.static import pieces
+from fullpipe.report.static_charts import draw_maps, draw_row, map_size
+from fullpipe.report.static_pages import write_pdf
+from fullpipe.report.style import StyleError
+from fullpipe.runs.view.pgf import escaped
+from sweep_dir import write_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Fullpipe
+    from fullpipe.report.model import Report
+
+BUFFERS = [f"{each}bdp" for each in (0.25, 0.5, 0.75, 1, 1.5, 2, 4, 6, 8, 16)]
+RTTS = ["10ms", "50ms", "100ms"]
+QUEUES = ["pfifo", "codel", "fq_codel", "dualpi2"]
+CCS = ("cubic", "bbr1")
+TWO = {"path.rtt": RTTS, "path.buffer": BUFFERS}
+THREE = {**TWO, "path.queue": QUEUES}
+
+
+def swept(directory: Path, axes: dict[str, list[str]], seeds: int = 5) -> Path:
+    """Writes a sweep of two competing flows with made-up numbers, whose delay spans three decades."""
+    rows = []
+    for point, values in enumerate(itertools.product(*axes.values())):
+        at = dict(zip(axes, values, strict=True))
+        buffer = float(at.get("path.buffer", "1bdp").removesuffix("bdp"))
+        rtt = float(at.get("path.rtt", "10ms").removesuffix("ms"))
+        queue = QUEUES.index(at.get("path.queue", "pfifo"))
+        for seed, (index, cc) in itertools.product(range(1, seeds + 1), enumerate(CCS)):
+            noise = (seed * 7 % 5) / 50
+            rows.append(
+                {
+                    "point": point,
+                    **at,
+                    "seed": seed,
+                    "flow": cc,
+                    "flow_index": index,
+                    "cc": cc,
+                    "goodput_bps": 1e6 * (20 + 10 * index + queue + math.log2(buffer) + noise),
+                    "queue_delay_s.p95": 1e-3 * buffer * rtt * (1 + noise) / (1 + queue),
+                    "jain": 0.9,
+                }
+            )
+    return write_rows(directory, pl.DataFrame(rows), axes, SCENARIO, list(range(1, seeds + 1)))
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten buffers, three RTTs and four queues."""
+    return swept(tmp_path_factory.mktemp("three") / "it", THREE)
+
+
+@pytest.fixture(scope="module")
+def report(three: Path) -> Report:
+    """Its report."""
+    return build(three)
+
+
+def blocks(report: Report, section: str) -> list[object]:
+    """Returns the blocks of a section."""
+    return [*next(each for each in report.sections if each.title == section).blocks]
+
+
+def goodputs(report: Report) -> list[Lines]:
+    """Returns the curves of goodput."""
+    found = [each for each in blocks(report, "Curves") if isinstance(each, Lines)]
+    return [each for each in found if "Goodput" in (each.row or each.title)]
+
+
+def test_three_numbers_and_words_make_a_chart_each_with_every_contender_and_rtt(
+    report: Report,
+) -> None:
+    charts = goodputs(report)
+    assert [each.title for each in charts] == [f"queue {each}" for each in QUEUES]
+    assert {each.row for each in charts} == {"Goodput over buffer"}
+    for chart in charts:
+        assert [each.label for each in chart.lines] == [
+            f"{cc}, rtt {rtt}" for rtt in RTTS for cc in CCS
+        ]
+        assert all(each.x.tolist() == list(chart.marks) for each in chart.lines)
+        assert len(chart.marks) == len(BUFFERS)
+        assert chart.log_x
+        assert not chart.log_y
+        assert all(each.low is not None for each in chart.lines)
+    assert charts[1].lines[0].y[3] == pytest.approx(
+        21 + np.mean([(s * 7 % 5) / 50 for s in range(1, 6)])
+    )
+
+
+def test_a_line_is_told_by_its_color_and_without_it(report: Report) -> None:
+    lines = goodputs(report)[0].lines
+    looks = own_looks(lines)
+    assert [
+        len({look.color for look, line in zip(looks, lines, strict=True) if cc in line.label})
+        for cc in CCS
+    ] == [1, 1]
+    assert len({look.color for look in looks}) == 2
+    # Contenders differ in their points, RTTs in dashes.
+    assert len({(line.mark, look.dash) for look, line in zip(looks, lines, strict=True)}) == 6
+    assert {line.mark for line in lines if "cubic" in line.label} == {0}
+    assert len({look.dash for look in looks}) == 3
+
+
+def test_axes_are_logarithmic_where_values_span_decades(report: Report) -> None:
+    delays = [
+        each for each in blocks(report, "Curves") if isinstance(each, Lines) and "delay" in each.row
+    ]
+    assert all(each.log_y for each in delays)
+    maps = [each for each in blocks(report, "Maps") if isinstance(each, Heat)]
+    by_row = {each.row: each for each in maps}
+    assert by_row["queue_delay_s.p95"].log
+    assert not by_row["goodput_bps"].log
+    known = by_row["queue_delay_s.p95"]
+    assert known.share(known.least) == 0
+    assert known.share(known.most) == 1
+    assert known.share(math.sqrt(known.least * known.most)) == pytest.approx(0.5)
+    assert known.share(0) == 0
+
+
+def test_two_numbers_make_one_chart_and_many_values_of_the_second_a_chart_each(
+    tmp_path: Path,
+) -> None:
+    (chart,) = goodputs(build(swept(tmp_path / "two", TWO)))
+    assert chart.title == "Goodput over buffer"
+    assert len(chart.lines) == 6
+    many = {"path.rtt": [f"{each}ms" for each in range(10, 90, 10)], "path.buffer": BUFFERS}
+    charts = goodputs(build(swept(tmp_path / "many", many)))
+    assert [each.title for each in charts] == [f"rtt {each}" for each in many["path.rtt"]]
+    assert all(len(each.lines) == 2 for each in charts)
+
+
+def test_maps_have_few_columns_units_in_their_names_and_numbers_that_do_not_touch(
+    report: Report,
+) -> None:
+    maps = [each for each in blocks(report, "Maps") if isinstance(each, Heat)]
+    goodput = [each for each in maps if each.row == "goodput_bps"]
+    assert len(goodput) == len(QUEUES) * len(CCS)
+    assert (goodput[0].row_key, goodput[0].column_key) == ("buffer, bdp", "rtt, ms")
+    assert goodput[0].rows[:2] == ("0.25", "0.5")
+    ten = [
+        Heat("ten", "ms", "a", "b", tuple("0123456789"), tuple("0123456789"),
+             np.linspace(100, 999, 100).reshape(10, 10), 100, 999, "x")
+    ]  # fmt: skip
+    figure = Figure(figsize=(3.31, map_size(ten, 3.31)[1]), layout="constrained")
+    draw_maps(figure, ten, 3.31)
+    figure.draw_without_rendering()
+    texts = sorted(
+        figure.axes[0].texts, key=lambda each: (each.get_position()[1], each.get_position()[0])
+    )
+    assert len(texts) == 100
+    boxes = [each.get_window_extent() for each in texts]
+    for one, other in itertools.pairwise(boxes):
+        assert one.x1 < other.x0 or one.y0 != other.y0
+    assert all(float(each.get_fontsize()) >= 4.5 for each in texts)
+
+
+def test_scatter_plots_have_every_setting_and_contender(report: Report) -> None:
+    plots = [each for each in blocks(report, "Distributions") if isinstance(each, Clouds)]
+    assert len(plots) == len(BUFFERS) * len(RTTS)
+    for plot in plots:
+        assert len(plot.clouds) == len(QUEUES) * len(CCS)
+        assert plot.row == "Throughput over p95 queueing delay"
+        assert plot.log_x
+        assert all(each.ellipse for each in plot.clouds)
+    made = page(report)
+    assert made.count('<svg class="clouds"') == 30
+    assert "of 30 not shown" not in made
+
+
+def test_a_scatter_plot_is_over_the_delay_that_was_asked_for(tmp_path: Path) -> None:
+    directory = swept(tmp_path / "s", {"path.buffer": ["1bdp"]})
+    (plot,) = [
+        each
+        for each in blocks(build(directory, ["queue_delay.p95", "goodput"]), "Distributions")
+        if isinstance(each, Clouds)
+    ]
+    assert (plot.x, plot.y) == ("P95 queueing delay, ms", "Goodput, Mbit/s")
+
+
+def test_curves_are_legible_in_a_column(report: Report) -> None:
+    charts = goodputs(report)
+    figure = Figure(figsize=(3.31, 3.6), layout="constrained")
+    draw_row(figure, charts, 3.31)
+    figure.draw_without_rendering()
+    limits = {(axis.get_xlim(), axis.get_ylim()) for axis in figure.axes}
+    assert len(limits) == 1
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) == 6
+    assert legend.get_window_extent().x1 <= figure.bbox.x1 + 1
+    for axis in figure.axes:
+        shown = [each for each in axis.get_xticklabels() if each.get_text() and each.get_visible()]
+        boxes = sorted((each.get_window_extent() for each in shown), key=lambda box: box.x0)
+        assert all(one.x1 < other.x0 for one, other in itertools.pairwise(boxes))
+
+
+def test_a_pdf_is_short_and_says_what_its_appendix_has(tmp_path: Path) -> None:
+    report = build(
+        swept(tmp_path / "s", {"path.rtt": RTTS[:2], "path.buffer": [*BUFFERS, "32bdp", "64bdp"]}),
+        ["goodput"],
+    )
+    write_pdf(report, tmp_path / "short.pdf")
+    write_pdf(report, tmp_path / "long.pdf", appendix=True)
+    short, long = (
+        len(re.findall(rb"/Type /Page\b", (tmp_path / name).read_bytes()))
+        for name in ("short.pdf", "long.pdf")
+    )
+    assert short <= 5
+    assert long >= short + 2
+
+
+def test_every_chart_row_and_map_is_a_figure(report: Report) -> None:
+    drawn = {piece.name for piece in pieces(report)}
+    assert {"Goodput over buffer", "map goodput_bps", "Throughput over p95 queueing delay"} <= drawn
+
+
+# One figure or table of many runs: `report --panel KEY`
+
+
+def test_one_figure_for_a_column_has_its_width_and_no_title(
+    fullpipe: Fullpipe, three: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "fig1.svg"
+    asked = ("--panel", "curves", "--show", "goodput", "--width", "84mm")
+    done = fullpipe("report", f"{three}", *asked, "--out", f"{out}")
+    assert done.returncode == 0, done.stderr
+    text = out.read_text(encoding="utf-8")
+    assert float(text.split('width="')[1].split("pt")[0]) == pytest.approx(84 / 25.4 * 72, rel=1e-3)
+    assert "queue dualpi2" in text
+    assert "Goodput, Mbit/s" in text
+    assert "Goodput over buffer" not in text
+
+
+@pytest.mark.parametrize("form", ["pdf", "png", "pgf", "csv"])
+def test_the_suffix_is_the_format(
+    fullpipe: Fullpipe, three: Path, tmp_path: Path, form: str
+) -> None:
+    begins = {
+        "pdf": b"%PDF",
+        "png": b"\x89PNG",
+        "pgf": b"%% Creator: Matplotlib, PGF",
+        "csv": b"chart,line",
+    }
+    for key in ("curves", "maps"):
+        out = tmp_path / f"{key}.{form}"
+        asked = ("--panel", key, "--show", "goodput", "--out", f"{out}")
+        assert fullpipe("report", f"{three}", *asked).returncode == 0
+        assert out.read_bytes().startswith(
+            begins[form] if key == "curves" or form != "csv" else b"map,"
+        )
+
+
+def test_pgf_needs_no_latex_and_has_texts_that_it_reads(three: Path, tmp_path: Path) -> None:
+    out = write_panel(
+        three, "curves", SlideForm.PGF, tmp_path / "c.pgf", show=["goodput"], width="84mm"
+    )
+    text = out.read_text(encoding="utf-8")
+    assert r"queue fq\_codel" in text
+    assert "fq_codel" not in text.replace(r"fq\_codel", "")
+    assert "pgfimage" not in text
+
+
+def test_curves_are_over_the_number_that_was_asked_for(three: Path, tmp_path: Path) -> None:
+    out = write_panel(
+        three, "curves", SlideForm.CSV, tmp_path / "c.csv", show=["goodput"], over=["rtt"]
+    )
+    rows = out.read_text(encoding="utf-8").splitlines()
+    assert rows[0].startswith('chart,line,"rtt, ms"')
+    charts = {row["chart"] for row in csv.DictReader(rows)}
+    assert charts == {f"buffer {buffer}" for buffer in BUFFERS}
+    assert len({row["line"] for row in csv.DictReader(rows)}) == len(CCS) * len(QUEUES)
+
+
+def test_tables_are_latex_with_booktabs(three: Path, tmp_path: Path) -> None:
+    out = write_panel(three, "results", SlideForm.TEX, tmp_path / "t.tex", show=["goodput"])
+    text = out.read_text(encoding="utf-8")
+    assert text.count(r"\toprule") == 1
+    assert r"RTT & Buffer & Queue & Contender & Goodput, Mbit/s \\" in text
+    assert r"10ms & 0.25bdp & fq\_codel & cubic & " in text
+    assert r"\begin{longtable}{rrllr}" in text
+    short = write_report(
+        swept(tmp_path / "s", {"path.buffer": ["1bdp"]}), Form.TEX, tmp_path / "all.tex"
+    ).read_text(encoding="utf-8")
+    assert r"\begin{tabular}" in short
+    assert "longtable" not in short
+
+
+def test_all_that_latex_reads_otherwise_is_escaped() -> None:
+    assert escaped(r"a_b & 50 % {x} #1 $2 ~^\ − 3 × 4") == (
+        r"a\_b \& 50 \% \{x\} \#1 \$2 \textasciitilde{}\textasciicircum{}\textbackslash{} "
+        r"\ensuremath{-} 3 \ensuremath{\times} 4"
+    )
+
+
+def test_a_style_file_has_its_way_but_for_the_colors(three: Path, tmp_path: Path) -> None:
+    style = tmp_path / "mine.mplstyle"
+    style.write_text("font.family: monospace\nlines.linewidth: 3\n", encoding="utf-8")
+    made = [
+        write_panel(
+            three, "curves", SlideForm.SVG, tmp_path / f"{name}.svg", show=["goodput"], style=each
+        )
+        for name, each in (("plain", None), ("styled", style))
+    ]
+    plain, styled = (each.read_text(encoding="utf-8") for each in made)
+    assert "monospace" in styled
+    assert "monospace" not in plain
+    assert "stroke-width: 3" in styled
+    assert "stroke-width: 3" not in plain
+    assert plain.count("#0072b2") == styled.count("#0072b2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--panel", "curves", "--width", "84"], "--width 84: not a width\n  fix: write a number with a unit"),
+        (["--panel", "curves", "--width", "9m"], "--width 9m: not a width"),
+        (["--panel", "curves", "--width", "5mm"], "--width 5mm: a figure is between 38mm and 1000mm wide"),
+        (["--width", "84mm"], "--width: of one figure\n  fix: add --panel KEY"),
+        (["--panel", "curves", "--over", "bufer"], "--over bufer: not a swept number; did you mean buffer?"),
+        (["--over", "queue"], "--over queue: not a swept number"),
+        (["--panel", "curves", "--format", "tex"], "--panel curves --format tex: a picture"),
+        (["--panel", "results", "--format", "svg"], "--panel results --format svg: a table"),
+        (["--panel", "slowdown"], "--panel slowdown: the runs have no arriving flows"),
+        (["--panel", "curves", "--time", "1s..2s"], "--time: for panels over time"),
+        (["--panel", "cwnd", "--show", "goodput"], "--show: for figures of many runs"),
+        (["--panel", "cwnd", "--format", "tex"], "--panel cwnd --format tex: a picture"),
+        (["--panel", "results", "--style", "x"], "--style: nothing of format tex is drawn"),
+        (["--style", "x"], "--style: nothing of format html is drawn"),
+        (["--panel", "curves", "--style", "no.mplstyle"], "--style no.mplstyle: no such file"),
+        (["--appendix"], "--appendix: for a whole report as PDF"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_with_the_fix(
+    fullpipe: Fullpipe, three: Path, arguments: list[str], says: str
+) -> None:
+    done = fullpipe("report", f"{three}", *arguments)
+    assert done.returncode == 2
+    assert f"error: {says}" in done.stderr
+    assert "fix: " in done.stderr
+    assert not [*three.glob("report*")]
+
+
+def test_a_bad_style_file_is_named_with_its_line(three: Path, tmp_path: Path) -> None:
+    style = tmp_path / "bad.mplstyle"
+    for text in ("lines.linewidth: thick\n", "lines.linewith: 2\n", "no colon\n"):
+        style.write_text(text, encoding="utf-8")
+        with pytest.raises(StyleError, match="not a style file of matplotlib"):
+            write_panel(
+                three, "curves", SlideForm.SVG, tmp_path / "c.svg", show=["goodput"], style=style
+            )

@@ -13,6 +13,7 @@ from fullpipe.report.write import SlideForm, replace, target_of
 from fullpipe.results import disk
 from fullpipe.results.beside import beside
 from fullpipe.results.model import NoResultsError
+from fullpipe.runs.view.left import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,13 +65,13 @@ def write(
             raise drawn.PanelError(
                 f"{name}: for figures of many runs, and panel {key} is over time\n  fix: leave out {name}"
             )
-    runs = _runs(directories)
+    runs, left = _runs(directories)
     panel = drawn.find(key, runs)
     if asked.time_s:
         runs = _part(runs, panel, *asked.time_s)
     if form is SlideForm.CSV:
         return replace(target, lambda aside: disk.write(aside, _text(panel, runs)))
-    return replace(target, lambda aside: _draw(panel, runs, form, aside, asked.style, wide))
+    return replace(target, lambda aside: _draw(panel, runs, form, aside, asked.style, wide, left))
 
 
 def _figure(
@@ -116,12 +117,17 @@ def _figure(
     return replace(target, draw)
 
 
-def _runs(directories: Sequence[Path]) -> list[Shown]:
+def _runs(directories: Sequence[Path]) -> tuple[list[Shown], str]:
+    """Returns the runs that a page shows at first, and words about the others."""
     section = time.section(beside(directories))
     blocks = section.blocks if section else []
     for block in blocks:
         if isinstance(block, Timeline):
-            return drawn.shown([block.runs[number] for number in block.first])
+            rest = [
+                each.label for number, each in enumerate(block.runs) if number not in block.first
+            ]
+            left = left_out(rest, len(block.runs))
+            return drawn.shown([block.runs[number] for number in block.first]), left
     names = ", ".join(map(str, directories))
     raise NoResultsError(
         f"{names}: no run was recorded over time\n  fix: record one: --trace 10ms --out DIR"
@@ -152,6 +158,7 @@ def _draw(
     target: Path,
     style: Path | None,
     wide: float | None,
+    left: str,
 ) -> None:
     from fullpipe.report.static_time import SLIDE, one_panel
     from fullpipe.report.style import COLUMN, PAPER, styled
@@ -159,5 +166,6 @@ def _draw(
     base, size = _STYLE, SLIDE
     if wide is not None:
         base, size = COLUMN if wide < _COLUMN else PAPER, (wide, _SHAPE * wide)
+        base = {**base, "lines.linewidth": 0.7}  # traces have many points
     with styled(style, base) as save:
-        save(one_panel(runs, panel, size), target, form, 180 if wide is None else 300)
+        save(one_panel(runs, panel, size, left), target, form, 180 if wide is None else 300)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.patheffects import Normal, Stroke
 
-from fullpipe.report.colors import COLORS, DASHES, DROPS, MARKS, Look, shaded
+from fullpipe.report.colors import COLORS, DASHES, DROPS, MARKERS, MARKS, Look, shaded
 from fullpipe.report.panels import drawn
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.tracks import column, rows_of
@@ -41,6 +41,12 @@ _LABEL = 28
 _LINES = 3
 _TITLE = 100
 _PALE = 0.2
+_LOST, _FEW_RUNS = "lost", 2
+"""Column of the losses that flows declared, and the number of runs up to which they are drawn."""
+_APART = 0.12
+"""Distance between the marks of a link's line, as a part of the chart's diagonal."""
+_NARROW = 4.5
+"""Width of a figure below which a legend is below its chart, inches."""
 _SEQUENCES, _MOST_AXES = "packets", 4
 """Key of the panel of sequence numbers, and most axes of its picture."""
 _TICK = 0.055
@@ -88,11 +94,11 @@ def over_time(run: Recorded, which: str = "", left: str = "") -> Figure:
 def stacked(runs: Sequence[Shown], panels: Sequence[Panel], title: str) -> Picture:
     """Draws panels below each other for a screen, with the runs over each other."""
     figure = Picture(dpi=110, layout="constrained")
-    if len(runs) > 1:
-        panels = [_plain(each) for each in panels]
+    notes = [_left_by(each, len(runs)) for each in panels]
+    panels = [_plain(each, len(runs)) for each in panels]
     with rc_context({"text.parse_math": False}):
         _stack_panels(figure, runs, panels, _SCREEN, _TALLER)
-        say(figure, *(run.run.notes.get(each.key, "") for each in panels for run in runs))
+        say(figure, *(run.run.notes.get(each.key, "") for each in panels for run in runs), *notes)
     figure.suptitle(fill(title, _TITLE), x=0.01, ha="left", weight="bold")
     return figure
 
@@ -130,27 +136,51 @@ def _stack_panels(
         figure.set_size_inches(width, sum(heights) + 0.4)
 
 
-def _plain(panel: Panel) -> Panel:
-    """Returns a panel without the lines and colors that would hide each other with several runs."""
+def _plain(panel: Panel, count: int) -> Panel:
+    """Returns a panel without the lines, colors and rows of ticks that would hide each other with several runs."""
+    if count < 2 or panel.view != "lines":
+        return panel
     main = tuple(each for each in panel.curves if each.style in ("", "points", "reference"))
-    return (
-        panel if panel.view != "lines" else replace(panel, curves=main or panel.curves, behind="")
+    ticks = (
+        panel.ticks if count <= _FEW_RUNS else tuple(each for each in panel.ticks if each != _LOST)
     )
+    return replace(panel, curves=main or panel.curves, behind="", ticks=ticks)
 
 
-def one_panel(runs: Sequence[Shown], panel: Panel, size: tuple[float, float] = SLIDE) -> Figure:
-    """Draws one panel, with the runs over each other; its size is in inches."""
+def _left_by(panel: Panel, count: int) -> str:
+    """Returns the ticks that :func:`_plain` leaves out, in words."""
+    if _LOST not in panel.ticks or count <= _FEW_RUNS:
+        return ""
+    return f"Losses that flows declared: not drawn, since there are more than {_FEW_RUNS} runs."
+
+
+def one_panel(
+    runs: Sequence[Shown], panel: Panel, size: tuple[float, float] = SLIDE, left: str = ""
+) -> Figure:
+    """Draws one panel, with the runs over each other.
+
+    Args:
+        runs: The runs.
+        panel: The panel.
+        size: Width and height, inches; several axes may be higher.
+        left: The runs that are not drawn, in words.
+    """
     figure = Figure(figsize=size, layout="constrained")
     parts = [(each, those) for each, some in _by_run(panel, runs) for those in _by_flow(each, some)]
     axes = figure.subplots(len(parts), 1, sharex=True, squeeze=False)[:, 0]
     own = _styles(runs)
     for number, (axis, (each, those)) in enumerate(zip(axes, parts, strict=True)):
-        _draw(axis, _plain(each) if len(runs) > 1 else each, those, own)
-        if number and panel.view != "stack":
+        _draw(axis, _plain(each, len(runs)), those, own)
+        if number and each.title == panel.title:
             axis.set_title("", loc="left")
     if panel.view != "phase":
         axes[-1].set_xlabel("time, s")
-    say(figure, *(run.run.notes.get(panel.key, "") for run in runs))
+    say(
+        figure,
+        *(run.run.notes.get(panel.key, "") for run in runs),
+        _left_by(panel, len(runs)),
+        left,
+    )
     for axis in axes:
         _fit_legend(figure, axis)
     return figure
@@ -196,11 +226,13 @@ def _fit_legend(figure: Figure, axis: Axes) -> None:
         return
     figure.draw_without_rendering()
     box = legend.get_window_extent()
-    if box.height <= 0.95 * figure.bbox.height and box.width <= 0.4 * figure.bbox.width:
+    fits = box.height <= 0.95 * figure.bbox.height and box.width <= 0.4 * figure.bbox.width
+    if fits and figure.get_figwidth() >= _NARROW:
         return
     handles, texts = legend.legend_handles, legend.get_texts()
     labels = [each.get_text().replace("\n", " ") for each in texts]
-    look: dict[str, Any] = {"frameon": False, "markerscale": 2, "fontsize": "x-small"}
+    # The handles are those of the first legend, whose points are large.
+    look: dict[str, Any] = {"frameon": False, "markerscale": 1, "fontsize": "x-small"}
     length = legend.handlelength
     legend.remove()
     for columns in range(5, 0, -1):
@@ -275,6 +307,14 @@ def _curves(axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Styl
         if line.source.name in flows and line.curve.style in ("", "points"):
             size = "markersize" if line.curve.style else "linewidth"
             look[size] *= width(flows.index(line.source.name), len(flows))
+        if line.source.kind == "link" and len(every) > 1 and look["linewidth"] > 0:
+            # Gray lines differ in marks, too, each at places of its own.
+            number = links[line.source.name]
+            look |= {
+                "marker": MARKERS[number % len(MARKERS)],
+                "markevery": (_APART * (number + 0.5) / len(every), _APART),
+                "markersize": 1.1 * rcParams["lines.markersize"],
+            }
         axis.plot(line.x, line.y, **look, label=in_lines(_told(line.label, line.source)))
     if not _is_of_packets(panel) or not panel.curves[0].column.startswith("packet_sent"):
         axis.set_ylim(bottom=0)

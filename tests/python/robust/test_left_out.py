@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fullpipe as api
+from fullpipe.report import SlideForm, write_panel
 from fullpipe.report.build import build
 from fullpipe.report.model import Clouds, Heat, Lines, Table, Timeline
 from fullpipe.report.panels import drawn
@@ -148,6 +149,12 @@ def test_areas_of_several_runs_have_an_axis_each(kept: Path, tmp_path: Path) -> 
     figure = one_panel(runs, drawn.find("share", runs))
     assert len(figure.axes) == 2
     assert len({axis.get_title(loc="left") for axis in figure.axes}) == 2
+    lines = one_panel(runs, drawn.find("queue", runs)).axes[0].get_lines()
+    links = [
+        each for each in lines if "queue" in f"{each.get_label()}" and each.get_linewidth() > 0
+    ]
+    marks = [each.get_marker() for each in links if each.get_marker() not in ("None", "|")]
+    assert len(marks) == len(set(marks)) == 4
     legend = one_panel(runs[:1], drawn.find("cwnd", runs)).axes[0].get_legend()
     assert legend is not None
     assert any("(bbr3)" in each.get_text() for each in legend.get_texts())
@@ -160,3 +167,11 @@ def test_a_delay_trace_has_no_line_of_the_bdp() -> None:
     titles = _texts(traced.plot())
     assert "no BDP, since the delay follows a trace" in titles
     assert "BDP of the path" not in titles
+
+
+def test_a_panel_of_some_recorded_runs_names_the_others(tmp_path: Path) -> None:
+    _swept(tmp_path, "--set", "path.rate=5mbit,10mbit", "--trace", "10ms", "--duration", "1s")
+    out = write_panel(tmp_path / "swept", "rate", SlideForm.SVG, tmp_path / "rate.svg")
+    assert "1 of 2 not shown: rate 10mbit, seed 1." in out.read_text(encoding="utf-8")
+    few = write_panel(tmp_path / "swept", "queue", SlideForm.SVG, tmp_path / "queue.svg")
+    assert "Losses that flows declared" not in few.read_text(encoding="utf-8")

@@ -296,8 +296,11 @@ def section(results: Results, comparisons: Sequence[Compared]) -> Section | None
     """Returns the table of all comparisons, significant or not."""
     tested = any(map(is_tested, comparisons))
     alone = max((len(point.seeds) for point in results.points.values()), default=1) == 1
-    if not comparisons or (not tested and len(comparisons) > _MOST_UNTESTED):
+    if not comparisons:
         return None
+    if not tested and len(comparisons) > _MOST_UNTESTED:
+        note = f"No table: {len(comparisons):,} comparisons without a test, and room for {_MOST_UNTESTED}."
+        return Section("Differences", [], note)
     somewhere = any(each.about for each in comparisons)
     rows: list[tuple[Cell, ...]] = []
     for each in comparisons:

@@ -46,13 +46,10 @@ def section(results: Results) -> Section | None:
     if not results.series:
         return None
     shown = results.series[:_MOST_RUNS]
-    left = (
-        f"Only the first {len(shown)} of {len(results.series)} recorded runs are shown."
-        if len(results.series) > len(shown)
-        else ""
-    )
+    rest = [_label(each, alike=False) for each in results.series[_MOST_RUNS:]]
+    left = left_out(rest, len(results.series))
     alike = len({each.point.label for each in shown}) == 1
-    runs = [_recorded(results, each, _label(each, alike)) for each in shown]
+    runs = [_recorded(results, each, _label(each, alike=alike)) for each in shown]
     return Section("Over time", [Timeline(runs, _first(results, shown))], left)
 
 
@@ -70,7 +67,7 @@ def _first(results: Results, shown: list[Series]) -> tuple[int, ...]:
     return tuple(sorted(chosen.values())[:_MOST_TOGETHER]) or (0,)
 
 
-def _label(series: Series, alike: bool) -> str:
+def _label(series: Series, *, alike: bool) -> str:
     """Returns a run's label; runs that only runner and seed tell apart do without their point's."""
     point = series.point
     name = point.runner if point.runner and alike else point.label

@@ -7,6 +7,7 @@ import { axis, color, dash, data, element, entry, faded, measured, reach, rounde
 import { type Range, zooms } from "./zoom";
 
 const PAPER = 690; // the width of A4 with margins, in CSS pixels
+const DECADE = 120; // width of a decade that has room for three labels, in CSS pixels
 const NEAREST = 36; // least distance between labels of an axis, in CSS pixels
 
 /** Returns the ticks of a logarithmic axis: 1 to 9 or 1, 2 and 5 times powers of ten, or round steps if fewer than two fit. */
@@ -24,9 +25,10 @@ function ticks(_plot: uPlot, _axis: number, low: number, high: number): number[]
 }
 
 /** Selects the ticks with a label: powers of ten; on short axes also 2 and 5 times these, or all. */
-function numbered(_plot: uPlot, values: number[]): (number | null)[] {
+function numbered(plot: uPlot, values: number[], axis: number): (number | null)[] {
   const decades = Math.log10((values.at(-1) ?? 1) / (values[0] ?? 1));
-  const digits = decades > 3 ? ["1"] : ["1", "2", "5"];
+  const narrow = axis === 0 && plot.over.clientWidth / decades < DECADE;
+  const digits = decades > 3 || narrow ? ["1"] : ["1", "2", "5"];
   return values.map((value) => (decades < 0.7 || digits.includes(value.toExponential()[0] ?? "") ? value : null));
 }
 
@@ -226,8 +228,9 @@ export class LinesChart {
     place.tabIndex = 0;
     place.setAttribute("role", "application");
     place.setAttribute("aria-label", `Chart: ${this.title}. Plus and minus zoom, arrows move, 0 resets.`);
-    const x = plot.data[0];
-    const whole: Range = { min: x[0] ?? 0, max: x.at(-1) ?? 1 };
+    const every = this.row.flatMap((chart) => chart.lines.flatMap((line) => line.x)).filter((each) => each !== null);
+    const whole: Range = every.length ? { min: Math.min(...every), max: Math.max(...every) } : { min: 0, max: 1 };
+    if (this.chart.row) plot.setScale("x", whole);
     const range = () => ({ min: plot.scales.x?.min ?? 0, max: plot.scales.x?.max ?? 1 });
     zooms(place, plot, { range, whole: () => whole, zoom: (to) => plot.setScale("x", to), log: this.chart.logX });
     return plot;

@@ -115,9 +115,10 @@ def command(
     trace: Annotated[
         str | None,
         Option(
-            metavar="off|10ms|ack",
+            metavar="off|10ms|ack|transfers",
             help="Interval between trace samples of each point's first seed, or ack for a sample at each ACK. "
-            "On by default up to 12 points.",
+            "On by default up to 12 points. transfers, alone or as '10ms transfers', also keeps the transfers of "
+            "workloads in every run, which takes each run twice.",
         ),
     ] = None,
     out: Annotated[

@@ -11,6 +11,7 @@ from fullpipe.algorithms.programs import used as programs_used
 from fullpipe.report import figures, values
 from fullpipe.report.model import Report
 from fullpipe.report.panels import (
+    completions,
     control,
     curves,
     differences,
@@ -101,6 +102,7 @@ def of_results(results: Results, show: Sequence[str] = (), over: Sequence[str] =
         runners.section(groups, measures.every),
         numbers.section(groups, measures.every),
         slowdowns.section(results),
+        completions.section(results),
         curves.section(results, groups, measures, figures.keys(results, over)),
         differences.section(results, comparisons),
         control.section(results),

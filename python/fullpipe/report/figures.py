@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from fullpipe.report import values
 from fullpipe.report.model import Clouds, Heat, Lines, Section, Table
-from fullpipe.report.panels import curves, differences, maps, numbers, slowdowns, spread
+from fullpipe.report.panels import (
+    completions,
+    curves,
+    differences,
+    maps,
+    numbers,
+    slowdowns,
+    spread,
+)
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.drawn import PanelError
 from fullpipe.results.words import short
@@ -84,6 +92,12 @@ KINDS = (
         "slowdown",
         "the runs have no arriving flows",
         lambda results, _, __, ___: slowdowns.section(results),
+        Lines,
+    ),
+    Kind(
+        "completion",
+        "no transfers of arriving flows were recorded; `fullpipe sweep --trace transfers` records them",
+        lambda results, _, __, ___: completions.section(results),
         Lines,
     ),
     Kind(

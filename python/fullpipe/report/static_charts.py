@@ -125,7 +125,9 @@ def draw_row(figure: Place, charts: Sequence[Lines], wide: float, *, title: bool
         figure.supylabel(first.y, fontsize=rcParams["axes.labelsize"])
         if title:
             figure.suptitle(first.row, x=0.01, ha="left", weight="bold", fontsize="large")
-    notes = [each.note for each in charts]
+    notes = [
+        f"{each.title}: {each.note}" if each.row and each.note else each.note for each in charts
+    ]
     named = _in_columns(charts, named, wide)
     legend(figure, named, wide, notes, beside=len(charts) == 1 and wide >= _NARROW)
 
@@ -187,8 +189,9 @@ def draw_lines(axis: Axes, block: Lines, wide: float = WIDTH) -> None:
     axis.set_xlabel(block.x)
     axis.set_ylabel(block.y)
     if len(block.lines) > 1:
+        handles, labels = axis.get_legend_handles_labels()
         look: Any = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "frameon": False}
-        axis.legend(handlelength=3, **look)
+        axis.legend(handles, [in_lines(each) for each in labels], handlelength=3, **look)
 
 
 def _lines(axis: Axes, block: Lines, looks: Mapping[str, tuple[Look, float]], wide: float) -> None:
@@ -197,7 +200,7 @@ def _lines(axis: Axes, block: Lines, looks: Mapping[str, tuple[Look, float]], wi
         look: dict[str, Any] = {
             "color": shaded(own),
             "linewidth": rcParams["lines.linewidth"] * wider,
-            "label": in_lines(line.label),
+            "label": line.label,
         }
         if dash := DASHES[own.dash]:
             look["linestyle"] = (0, tuple(each / 2 for each in dash))
@@ -212,7 +215,7 @@ def _lines(axis: Axes, block: Lines, looks: Mapping[str, tuple[Look, float]], wi
     dress(axis)
     if block.log_x:
         axis.set_xscale("log")
-        _number(axis.xaxis)
+        _number(axis.xaxis, 300 if wide >= _NARROW else 25)
     if block.marks:
         _mark(axis, block.marks, wide)
     if block.log_y:
@@ -222,12 +225,17 @@ def _lines(axis: Axes, block: Lines, looks: Mapping[str, tuple[Look, float]], wi
         axis.set_ylim(0, 1.02)
 
 
-def _number(axis: Axis) -> None:
-    """Writes plain numbers at a logarithmic axis: Matplotlib's are mathematics, which `STYLE` does not parse."""
+def _number(axis: Axis, least: float = 300) -> None:
+    """Writes plain numbers at a logarithmic axis: Matplotlib's are mathematics, which the style does not parse.
+
+    Args:
+        axis: The axis.
+        least: Ratio of its ends from which on only powers of ten have a number.
+    """
 
     def text(value: float, _: int) -> str:
         low, high = sorted(axis.get_view_interval())
-        wide = low > 0 and high / low > 300
+        wide = low > 0 and high / low > least
         digit = f"{value:e}"[0]
         return f"{value:,g}" if digit == "1" or not wide else ""
 
@@ -286,7 +294,7 @@ def draw_clouds(
         dress(axis)
         if chart.log_x:
             axis.set_xscale("log")
-            _number(axis.xaxis)
+            _number(axis.xaxis, 300 if wide / columns >= _NARROW else 25)
         axis.set_title(
             fill(chart.title, max(int(wide / columns * 19), 12))
             if title or len(charts) > 1

@@ -140,6 +140,7 @@ class Results:
         published: The cells and claims of a reproduced study, as `table.json` has them.
         overlay: Groups of points, by number, whose runs belong over each other in charts over time;
             a page begins with the first group.
+        transfers: The files of the recorded transfers of runs, by point and seed.
         tested: The results of a canned test, whose first seed made the run; None for any other run.
     """
 
@@ -156,6 +157,7 @@ class Results:
     published: list[dict[str, Any]] = field(default_factory=list)
     overlay: list[list[int]] = field(default_factory=list)
     tested: TestAbout | None = None
+    transfers: dict[tuple[int, int], Path] = field(default_factory=dict)
 
     @property
     def runs(self) -> int:

@@ -71,6 +71,7 @@ def load_run(directory: Path) -> Results:
         rows,
         points={0: point},
         series=[Series(point, seed, files)] if "flows" in files else [],
+        transfers={(0, seed): files["transfers"]} if "transfers" in files else {},
         metrics={0: metrics},
         scenarios={
             "scenario.toml": text,

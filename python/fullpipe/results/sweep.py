@@ -96,7 +96,18 @@ def load_sweep(directory: Path) -> Results:
         _series(directory, points, runners, about["points"]),
         {about["file"]: about["scenario"]},
         overlay=overlays(axes, points),
+        transfers=_transfers(directory, runners, about["points"]),
     )
+
+
+def _transfers(directory: Path, runners: list[str], count: int) -> dict[tuple[int, int], Path]:
+    """Returns the transfers of runs, by point and seed."""
+    found = {}
+    for first, runner in enumerate(runners):
+        for name, file in series_files(directory, runner).items():
+            if of := re.fullmatch(r"(\d+)-(\d+)\.transfers", name):
+                found[int(of[1]) + first * count, int(of[2])] = file
+    return dict(sorted(found.items()))
 
 
 def _rows(directory: Path, about: abouts.SweepAbout) -> pl.DataFrame:

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from matplotlib.figure import Figure
 
+import fullpipe as api
 from conftest import SCENARIO
 from fullpipe.report import Form, SlideForm, write_panel, write_report
 from fullpipe.report.build import build
@@ -23,6 +24,7 @@ from fullpipe.report.static import pieces
 from fullpipe.report.static_charts import draw_maps, draw_row, map_size
 from fullpipe.report.static_pages import write_pdf
 from fullpipe.report.style import StyleError
+from fullpipe.results.load import load
 from fullpipe.runs.view.pgf import escaped
 from sweep_dir import write_rows
 
@@ -369,3 +371,57 @@ def test_a_bad_style_file_is_named_with_its_line(three: Path, tmp_path: Path) ->
             write_panel(
                 three, "curves", SlideForm.SVG, tmp_path / "c.svg", show=["goodput"], style=style
             )
+
+
+# Completion times
+
+REPEATED = {"start_jitter": "10ms", "send_jitter": "600us"}
+"""Jitter that a sweep adds."""
+ARRIVALS = """duration = "3s"
+[path]
+rate = "20mbit"
+rtt = "10ms"
+buffer = "1bdp"
+[[workload]]
+name = "web"
+model = "lognormal median 10kB sigma 2 max 2MB"
+load = 0.5
+cc = "cubic"
+"""
+
+
+def test_transfers_of_every_run_make_distributions_by_size(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "w.toml").write_text(ARRIVALS, encoding="utf-8")
+    sweep = ("sweep", "w.toml", "--set", "workload.0.cc=cubic,bbr1", "--repeat", "3")
+    done = fullpipe(*sweep, "--trace", "transfers", "--out", "s")
+    assert done.returncode == 0, done.stderr
+    results = load(tmp_path / "s")
+    assert sorted(results.transfers) == [(point, seed) for point in (0, 1) for seed in (1, 2, 3)]
+    assert not results.series
+    # They are those of the run itself.
+    alone = api.run(ARRIVALS, seed=2, trace="10ms", set=dict(REPEATED))
+    kept = pl.read_parquet(results.transfers[0, 2])
+    assert kept["completion"].to_list() == alone.trace("transfers")["completion"].to_list()
+    charts = [
+        each
+        for each in blocks(build(tmp_path / "s"), "Completion times")
+        if isinstance(each, Lines)
+    ]
+    assert all(each.stepped for each in charts)
+    assert {line.label for each in charts for line in each.lines} == {"cubic", "bbr1"}
+    frames = [pl.read_parquet(results.transfers[0, seed]) for seed in (1, 2, 3)]
+    small = pl.concat(frames).filter(pl.col("bytes") < 10_000)
+    line = charts[0].lines[0]
+    assert line.y[-1] == pytest.approx(small["completion"].is_not_null().mean())
+    assert line.x[-1] == pytest.approx(1e3 * float(str(small["completion"].max())))
+    again = fullpipe(*sweep, "--trace", "transfers", "--out", "s")
+    assert "nothing to run" in again.stdout
+
+
+def test_transfers_are_refused_where_there_are_none(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(SCENARIO, encoding="utf-8")
+    done = fullpipe("sweep", "one.toml", "--trace", "transfers", "--out", "s")
+    assert done.returncode == 2
+    assert "--trace transfers: the scenario has no [[workload]]" in done.stderr

@@ -97,6 +97,7 @@ FIGURES = {
     "scatter": "throughput over delay, with an ellipse of one standard deviation for each contender",
     "shares": "share of the seeds up to a value",
     "slowdown": "slowdown of arriving flows by their size",
+    "completion": "share of transfers by completion time, a chart for each size",
 }
 """Figures of many runs, by the keys of `--panel`."""
 TABLES = {

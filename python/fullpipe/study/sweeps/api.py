@@ -99,7 +99,8 @@ def sweep(
         out: The directory, or the URL of an object store, `"s3://bucket/prefix"`; None for a directory in `results/`,
             named after scenario and points.
         trace: Records the first seed of each point over time: `"10ms"`, `"ack"`, or `"off"`; None for a suitable
-            interval with up to 12 points, and no trace with more.
+            interval with up to 12 points, and no trace with more. `"transfers"`, alone or as `"10ms transfers"`, keeps
+            the transfers of workloads in every run.
         engine: `"local"`, or `"ray"`.
         threads: The number of runs at a time; None for one per core.
         controllers: Algorithms of your own by name, as for :func:`fullpipe.run`.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe.algorithms.programs import left
 from fullpipe.base import memory
-from fullpipe.errors import UnrepeatableError
+from fullpipe.errors import UnrepeatableError, UserError
 from fullpipe.results import suited_interval
 from fullpipe.results.save import PROGRAMS
 from fullpipe.run import unjudged
@@ -74,16 +74,25 @@ class Execution:
 
     def _batch(self, spec: SweepSpec) -> tuple[int, int]:
         """Executes a sweep, or one batch of its repetitions."""
-        from fullpipe.study.sweeps.series import FEW, First, record
+        from fullpipe.study.sweeps.series import (
+            FEW,
+            First,
+            record,
+            record_transfers,
+            without_transfers,
+        )
         from fullpipe.study.sweeps.store import SweepStore
 
         executed = parts(spec, self.runners, self.engine)
         recorded = self.trace or ("auto" if spec.plan.points <= FEW else "off")
+        recorded, transfers = without_transfers(recorded)
+        if transfers:
+            _refuse_transfers(spec, executed)
         for part in executed:
             part.refuse(lambda scenario: level_of(recorded, scenario))
-            if part.is_simulated and self.trace:
+            if part.is_simulated and self.trace and recorded != "off":
                 first = unjudged(next(spec.scenarios()), controllers=spec.controllers)
-                memory.refuse_too_large(first, self.trace)
+                memory.refuse_too_large(first, recorded)
         called, names = self.called or str(self.directory), [each.name for each in self.runners]
         store = SweepStore(self.directory, spec, self.command, called, names)
         runs = packets = 0
@@ -103,6 +112,8 @@ class Execution:
                         record(
                             spec, self.directory, recorded, self.engine, self.counter.recorded, once
                         )
+                    if part.is_simulated and transfers:
+                        record_transfers(spec, self.directory, self.engine, self.counter.recorded)
                 except UnrepeatableError:
                     store.discard()
                     raise
@@ -164,6 +175,23 @@ class Execution:
         store.add(shard, real_time=real_time)
         if self.until:  # at once, not after the whole batch
             self.until.refuse_unknown(list(shard.rows))
+
+
+def _refuse_transfers(spec: SweepSpec, executed: Sequence[Part]) -> None:
+    """Refuses transfers of runs that have none, or of other runners.
+
+    Raises:
+        UserError: With the reason and the fix.
+    """
+    if not all(part.is_simulated for part in executed):
+        raise UserError(
+            "--trace transfers: only the simulator repeats a run exactly\n  fix: leave out --on, or write --trace 10ms"
+        )
+    if not unjudged(next(spec.scenarios()), controllers=spec.controllers).workloads:
+        raise UserError(
+            "--trace transfers: the scenario has no [[workload]], whose transfers these are\n"
+            "  fix: add one, or write --trace 10ms"
+        )
 
 
 def level_of(recorded: str, scenario: _core.Scenario) -> str:

@@ -1,4 +1,4 @@
-"""Recorded traces of a sweep: one run of each point, that of the first seed."""
+"""Recorded traces of a sweep: one run of each point, that of the first seed; on request the transfers of every run."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from fullpipe.study.engine import Engine, Shard
     from fullpipe.study.spec import SweepSpec
 
+TRANSFERS = "transfers"
+"""Word of a trace level, and table, of the transfers of every run."""
 FEW = 12
 """Largest number of points whose first seed is traced by default."""
 
@@ -110,6 +112,43 @@ def record(
     missing = [point for point in range(spec.plan.points) if f"{point}-{seed}" not in there]
     threads = 1 if spec.classes else engine.at_once  # they would wait for each other in Python
     with closing(on_threads([partial(one, point) for point in missing], threads)) as done:
+        for _ in done:
+            tick()
+
+
+def without_transfers(level: str) -> tuple[str, bool]:
+    """Returns a trace level without the word `transfers`, and whether it has the word."""
+    words = level.split()
+    rest = " ".join(word for word in words if word != TRANSFERS)
+    return rest or "off", TRANSFERS in words
+
+
+def record_transfers(
+    spec: SweepSpec, directory: Path, engine: Engine, tick: Callable[[], object]
+) -> None:
+    """Records the missing transfers of every run, which is repeated for them.
+
+    Raises:
+        OSError: When they can't be written.
+    """
+    folder = series_folder(directory, SIMULATOR)
+    first, count = spec.plan.seeds
+
+    def one(point: int, seed: int, progress: Progress) -> None:
+        scenario = unjudged(spec.plan.scenarios(point, point + 1)[0], controllers=spec.controllers)
+        level = f"{max(scenario.duration_s, 1e-3):g}s"  # transfers do not depend on it
+        made = run(scenario, seed=seed, trace=level, progress=progress)
+        disk.make_folder(folder)
+        write_shard(made.trace(TRANSFERS), folder, series_name(f"{point}-{seed}", TRANSFERS))
+
+    there = series_files(directory, SIMULATOR)
+    missing = [
+        (point, seed)
+        for seed in range(first, first + count)
+        for point in range(spec.plan.points)
+        if series_name(f"{point}-{seed}", TRANSFERS) not in there
+    ]
+    with closing(on_threads([partial(one, *each) for each in missing], engine.at_once)) as done:
         for _ in done:
             tick()
 

@@ -31,8 +31,8 @@ class Kept:
 
         Args:
             path: The file or directory; None for `report.html`, or the name of another format, in `directory`.
-            form: The format: `"html"`, `"pdf"`, `"md"`, `"png"` or `"svg"`; None to take it from the suffix. The last
-                three make a directory.
+            form: The format: `"html"`, `"pdf"`, `"tex"` (tables), `"md"`, `"png"`, `"svg"` or `"pgf"`; None to take it
+                from the suffix. The last four make a directory.
 
         Returns:
             The file or directory. An existing file is replaced; an existing directory only in `directory`.

@@ -1,7 +1,7 @@
 // The charts of a run over time, with a pinned run behind it.
 import uPlot from "uplot";
-import { axis, element, entry, eventColor, faded, ink, LEFT, reach } from "../theme";
-import { flowColor } from "./colors";
+import { axis, element, entry, eventColor, faded, ink, LEFT, reach, widthOf } from "../theme";
+import { flowColor, flowDash } from "./colors";
 import type { Described, Shown } from "./format";
 import { type Events, events, isTraced, type Line, MOST, ofColumn, queues, rates, windows } from "./lines";
 import { bandOptions, drawBands, heightOf, legend, type Stays, staysOf, told } from "./states";
@@ -200,13 +200,14 @@ export class Charts {
         x: { time: false, range: [0, duration] },
         y: { range: (_, low, high) => reach(low, room(high)) },
       },
-      axes: [axis("", 28), axis("", LEFT - 14)],
+      axes: [axis("", 28, { values: (_, all) => all.map((each) => `${each} s`) }), axis("", LEFT - 14)],
       series: [
         {},
         ...lines.map((line) => ({
           label: line.pinned ? `${line.label}, pinned` : line.label,
           stroke: () => this.color(line),
           ...STYLES[line.kind],
+          ...this.ownStyle(line, lines),
           ...(line.pinned ? { dash: [6, 4], width: 1 } : {}),
           ...(line.kind === "rate" || line.kind === "bdp" ? { paths: stepped } : {}),
           ...(line.kind === "inflight" ? { class: "beside" } : {}),
@@ -228,6 +229,13 @@ export class Charts {
       },
     };
     return this.place(options, data, place);
+  }
+
+  /** Returns dashes and width of a flow's line: where lines coincide, the first one is seen at the edges of the last. */
+  private ownStyle(line: Line, lines: Line[]): { dash?: number[]; width?: number } {
+    if (line.kind !== "value" || line.flow < 0 || line.pinned || !this.now) return {};
+    const own = lines.filter((each) => each.kind === "value" && each.flow >= 0 && !each.pinned);
+    return { dash: flowDash(this.now, line.flow), width: 1.5 * widthOf(own.indexOf(line), own.length) };
   }
 
   /** Draws a tick where packets were dropped or marked. */

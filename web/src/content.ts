@@ -1,6 +1,7 @@
 // What each kind of panel draws: lines, stacked areas, bars of states, requests, one quantity over another.
 import uPlot from "uplot";
 import type { Panel, Source } from "./format";
+import { spaced } from "./marks";
 import { type Line, lower, points, rate, valueAt } from "./points";
 import { color, type Entry, eventColor, faded, measured, reach, widthOf, wordColor, written } from "./theme";
 import type { Shown, View } from "./view";
@@ -95,11 +96,13 @@ export async function lines(panel: Panel, view: View, range: Range): Promise<Con
       const size = (style.points ?? 0) * wide;
       const dashes = style.dash ?? shown.dash;
       const mark = style.points ? { mark: "●" } : {};
+      const isMarked = curve.of === "link" && curve.style === "" && sources.length > 1;
       drawn.push({
         label,
         color: stroke,
         dash: dashes,
         ...mark,
+        ...(isMarked ? { point: order } : {}),
         line,
         valueAt: (time) => measured(valueAt(line, time), view.unit(curve.column)),
       });
@@ -108,7 +111,11 @@ export async function lines(panel: Panel, view: View, range: Range): Promise<Con
         stroke,
         width: style.width * wide,
         dash: dashes,
-        points: style.points ? { show: true, size, width: 0, fill: stroke } : { show: false },
+        points: style.points
+          ? { show: true, size, width: 0, fill: stroke }
+          : isMarked
+            ? spaced(order, sources.length, stroke)
+            : { show: false },
         ...(style.points ? { paths: () => null } : {}),
         spanGaps: true,
       });

@@ -1,4 +1,5 @@
 // The forms of points, in the order of MARKERS of runs/view/colors.py.
+import uPlot from "uplot";
 
 /** What a form is drawn on: a path of a canvas, or one that becomes SVG. */
 export interface Pen {
@@ -80,4 +81,25 @@ export function form(pen: Pen, mark: number, x: number, y: number, radius: numbe
     else pen.moveTo(x + left * radius, y + top * radius);
   });
   if (OUTLINES[kind]?.length) pen.closePath();
+}
+
+const APART = 90; // distance between the marks of a line over time, in CSS pixels
+
+/** Draws marks on a line over time, each line's at places of its own: gray lines differ in them. */
+export function spaced(number: number, count: number, css: string): uPlot.Series.Points {
+  const paths = (plot: uPlot, series: number, first: number, last: number) => {
+    const path = new Path2D();
+    const [x, y] = [plot.data[0], plot.data[series] ?? []];
+    const apart = APART * uPlot.pxRatio;
+    let next = plot.bbox.left + (apart * (number + 0.5)) / count;
+    for (let at = first; at <= last; at++) {
+      const value = y[at];
+      const left = plot.valToPos(x[at] ?? 0, "x", true);
+      if (value == null || left < next) continue;
+      form(path, number, left, plot.valToPos(value, "y", true), 3.2 * uPlot.pxRatio);
+      while (next <= left) next += apart;
+    }
+    return { stroke: path, fill: path, clip: null, flags: 0 };
+  };
+  return { show: true, width: 1.2, stroke: css, fill: css, paths: paths as unknown as uPlot.Series.Points.PathBuilder };
 }

@@ -6,7 +6,7 @@ import type { Panel } from "./format";
 import { lanes, spans } from "./lanes";
 import { phase } from "./phase";
 import { lower } from "./points";
-import { axis, button, element, entry, ink, LEFT, reach, state, wordColor } from "./theme";
+import { axis, button, element, entry, ink, inSeconds, LEFT, reach, state, wordColor } from "./theme";
 import type { View } from "./view";
 import { type Range, zooms } from "./zoom";
 
@@ -197,7 +197,7 @@ export class PanelChart implements Exported {
       mode: content.mode ?? 1,
       scales: { x, y: { range } },
       axes: [
-        axis(content.x?.label ?? "", content.x ? 32 : 24, content.x ? {} : { values: seconds }),
+        axis(content.x?.label ?? "", content.x ? 32 : 24, content.x ? {} : { values: inSeconds }),
         axis("", LEFT, content.y.axis),
       ],
       series: [
@@ -332,8 +332,4 @@ export class PanelChart implements Exported {
     this.drawing++;
     this.plot?.destroy();
   }
-}
-
-function seconds(_plot: uPlot, values: number[]): string[] {
-  return values.map((value) => `${Number(value.toPrecision(6))} s`);
 }

@@ -84,6 +84,10 @@ export function axis(label: string, size: number, more: Partial<uPlot.Axis> = {}
   };
 }
 
+/** Formats the labels of an axis of time. */
+export const inSeconds = (_plot: uPlot, values: number[]): string[] =>
+  values.map((value) => `${Number(value.toPrecision(6))} s`);
+
 /** Returns a range for a y axis, which begins at zero unless all values are far from zero. */
 export function reach(low: number | null, high: number | null): [number, number] {
   if (low == null || high == null) return [0, 1];

@@ -307,7 +307,7 @@ def _curves(axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Styl
         if line.source.name in flows and line.curve.style in ("", "points"):
             size = "markersize" if line.curve.style else "linewidth"
             look[size] *= width(flows.index(line.source.name), len(flows))
-        if line.source.kind == "link" and len(every) > 1 and look["linewidth"] > 0:
+        if line.source.kind == "link" and len(every) > 1 and not line.curve.style:
             # Gray lines differ in marks, too, each at places of its own.
             number = links[line.source.name]
             look |= {

@@ -1,6 +1,6 @@
 // The charts of a run over time, with a pinned run behind it.
 import uPlot from "uplot";
-import { axis, element, entry, eventColor, faded, ink, LEFT, reach, widthOf } from "../theme";
+import { axis, element, entry, eventColor, faded, ink, inSeconds, LEFT, reach, widthOf } from "../theme";
 import { flowColor, flowDash } from "./colors";
 import type { Described, Shown } from "./format";
 import { type Events, events, isTraced, type Line, MOST, ofColumn, queues, rates, windows } from "./lines";
@@ -200,7 +200,7 @@ export class Charts {
         x: { time: false, range: [0, duration] },
         y: { range: (_, low, high) => reach(low, room(high)) },
       },
-      axes: [axis("", 28, { values: (_, all) => all.map((each) => `${each} s`) }), axis("", LEFT - 14)],
+      axes: [axis("", 28, { values: inSeconds }), axis("", LEFT - 14)],
       series: [
         {},
         ...lines.map((line) => ({

@@ -1,6 +1,6 @@
 // A band for each flow with the states of its algorithm over time.
 import uPlot from "uplot";
-import { axis, data, entry, ink, LEFT, written } from "../theme";
+import { axis, data, entry, ink, inSeconds, LEFT, written } from "../theme";
 import { type Catalogue, numbers, type Shown, words } from "./format";
 import { byFlow, chosen } from "./lines";
 
@@ -100,7 +100,7 @@ export function bandOptions(rows: Stays[]) {
     height: heightOf(rows),
     padding: [4, null, 0, null] as uPlot.Padding,
     legend: { show: false },
-    axes: [axis("", AXIS), axis("", LEFT - 14, names)],
+    axes: [axis("", AXIS, { values: inSeconds }), axis("", LEFT - 14, names)],
     series: [{}, { points: { show: false } }],
   };
 }

@@ -16,8 +16,9 @@ A question has one of two forms, by the kind of its numbers. Columns of the rows
 (`cells.py`), contenders and numbers. Functions of whole runs: `Repeated`, for `reproduce` and `validate`. Verdicts on
 both are `Judged` (`verdicts`).
 
-This package imports no command, and the packages of commands do not import each other, with four
-exceptions: `reproduce` uses `fleet`, `comparison` and `evaluation` use `sweeps`, `attack` uses `checks`.
+This package imports no command, and the packages of commands do not import each other, with five
+exceptions: `reproduce` uses `fleet`, `comparison` and `evaluation` use `sweeps`, `attack` uses `checks`,
+and `verify` uses `sweeps`, `checks` and `reproduce`.
 """
 
 from __future__ import annotations

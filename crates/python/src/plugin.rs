@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use fullpipe_cc::{Descriptor, check};
+use fullpipe_cc::Descriptor;
+use fullpipe_cc::check::{self, Kind};
 use fullpipe_plugin::{LoadError, Loaded};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -47,6 +48,8 @@ pub(crate) fn check_contract(
     controllers: Given,
     sequences: u64,
 ) -> PyResult<Option<String>> {
+    // A class runs within the simulator alone, on its TCP.
+    let is_class = controllers.iter().any(|(given, ..)| given == name);
     let registry = registry(py, controllers);
     let Some(descriptor) = registry.get(name) else {
         return Err(refused_class(
@@ -56,17 +59,20 @@ pub(crate) fn check_contract(
             "name an algorithm of a sender",
         ));
     };
-    checked(py, descriptor, sequences)
+    let mut kinds = Kind::fit_for(descriptor);
+    kinds.retain(|kind| !is_class || *kind != Kind::Quic);
+    checked(py, descriptor, &kinds, sequences)
 }
 
 /// Tests the contract; a signal's exception ends it before the next sequence, or within a call of a class.
 fn checked(
     py: Python<'_>,
     descriptor: &'static Descriptor,
+    kinds: &[Kind],
     sequences: u64,
 ) -> PyResult<Option<String>> {
     let before = || carried(|py| py.check_signals());
-    let test = || check::contract_told(descriptor, sequences, &exception, &before).err();
+    let test = || check::contract_told(descriptor, kinds, sequences, &exception, &before).err();
     let broken = py.detach(|| guarded(|| checking(test)))?;
     Ok(broken.map(|broken| broken.to_string()))
 }

@@ -363,3 +363,13 @@ def test_a_call_that_does_not_return_ends(name: str, said: list[str]) -> None:
     assert done.returncode == (1 if name == "Loop" else 2)
     for words in said:
         assert words in done.stderr
+
+
+@pytest.mark.parametrize("name", ["reno:Reno", "lia:Lia"])
+def test_the_examples_keep_the_contract_of_the_tcp_that_they_run_on(
+    fullpipe: Fullpipe, name: str
+) -> None:
+    example = Path(__file__).parents[3] / "examples" / "python-controller"
+    module = name.partition(":")[0]
+    done = fullpipe("plugin", "check", f"{example / module}.py:{name.partition(':')[2]}")
+    assert done.returncode == 0, done.stdout + done.stderr

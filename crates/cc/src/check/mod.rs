@@ -67,24 +67,27 @@ impl core::error::Error for Broken {}
 /// # Errors
 /// The first breach, with the shortest sequence that was found to show it.
 pub fn contract(descriptor: &'static Descriptor, sequences: u64) -> Result<(), Broken> {
-    contract_told(descriptor, sequences, &panicked, &|| ())
+    let kinds = Kind::fit_for(descriptor);
+    contract_told(descriptor, &kinds, sequences, &panicked, &|| ())
 }
 
 /// Describes the payload of a panic; unwinds with one that ends the test.
 pub type Words = dyn Fn(Box<dyn Any + Send>) -> String;
 
-/// Like [`contract`], with words for a panic, and a call before each sequence, which may unwind.
+/// Like [`contract`], on these transports alone, with words for a panic, and a call before each sequence, which may
+/// unwind.
 ///
 /// # Errors
 /// As [`contract`].
 pub fn contract_told(
     descriptor: &'static Descriptor,
+    kinds: &[Kind],
     sequences: u64,
     words: &Words,
     before: &dyn Fn(),
 ) -> Result<(), Broken> {
     for config in variants(descriptor) {
-        for kind in Kind::fit_for(descriptor) {
+        for &kind in kinds {
             for seed in 0..sequences {
                 let steps = random_steps(&mut Rng::stream(seed, "check", "steps"), 400);
                 let held = |steps: &[Step]| {

@@ -52,6 +52,8 @@ OTHERS = {
     "results/objects.py": "a copy of an object store, whose files the door reads later",
     "base/build.py": "the program's own sources, and what its build wrote",
     "study/cells.py": "the text of a scenario, from the package or a user's suite",
+    "algorithms/rehearsal.py": "the answer of a copy of this process",
+    "study/crew.py": "a loaded library, to see whether it was built again",
     "algorithms/guard.py": "the names of this process's threads",
     "study/checks/judge.py": "verdicts of the core",
     "wings/search/attack/space.py": "the text of a scenario, from the package's space or a user's",

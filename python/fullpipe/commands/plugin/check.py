@@ -34,10 +34,10 @@ def command(
 ) -> None:
     """Test that an algorithm keeps the contract.
 
-    Random transports, such as TCP and QUIC can be (for a class only TCP), call the algorithm: with
-    losses, timeouts, marks and changes of the path. Every decision must be valid, all data must arrive, and the same calls
-    must lead to the same decisions. Prints the shortest sequence that breaks a rule, with the rule
-    and a fix, and ends with exit code 1.
+    Random transports, such as TCP and QUIC can be (for a class only TCP), call the algorithm:
+    with losses, timeouts, marks and changes of the path. Every decision must be valid, all data
+    must arrive, and the same calls must lead to the same decisions. Prints the shortest
+    sequence that breaks a rule, with the rule and a fix, and ends with exit code 1.
 
     Examples:
         fullpipe plugin check my-reno

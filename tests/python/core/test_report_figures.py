@@ -294,6 +294,19 @@ def test_curves_are_over_the_number_that_was_asked_for(three: Path, tmp_path: Pa
     assert len({row["line"] for row in csv.DictReader(rows)}) == len(CCS) * len(QUEUES)
 
 
+def test_the_lines_are_of_the_number_that_was_asked_for(tmp_path: Path) -> None:
+    many = {
+        "path.rtt": [f"{each}ms" for each in (10, 20, 30, 40, 50, 60)],
+        "path.buffer": ["1bdp", "2bdp"],
+    }
+    directory = swept(tmp_path / "s", many)
+    (usual,) = goodputs(build(directory, ["goodput"]))
+    assert usual.x == "rtt, ms"
+    asked = goodputs(build(directory, ["goodput"], ["buffer", "rtt"]))
+    assert {each.x for each in asked} == {"buffer, bdp"}
+    assert {line.label for each in asked for line in each.lines} >= {"rtt 10ms", "rtt 60ms"}
+
+
 def test_tables_are_latex_with_booktabs(three: Path, tmp_path: Path) -> None:
     out = write_panel(three, "results", SlideForm.TEX, tmp_path / "t.tex", show=["goodput"])
     text = out.read_text(encoding="utf-8")

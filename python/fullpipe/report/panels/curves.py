@@ -94,7 +94,9 @@ def _planned(results: Results, over: Sequence[str]) -> _Plan | None:
         return min((over.index(key) for key in factor if key in over), default=len(over))
 
     first, *further = sorted(numbers, key=lambda each: (wanted(each), -count(each)))
-    lines = next((each for each in further if count(each) <= _MOST_SECOND), ())
+    lines = next(
+        (each for each in further if count(each) <= _MOST_SECOND or wanted(each) < len(over)), ()
+    )
     rest = tuple(each[0] for each in further if each != lines)
     key, *others = first
     return _Plan(known[key], others, lines, rest)

@@ -19,7 +19,7 @@ from matplotlib.ticker import (
 from fullpipe.report.colors import DASHES, MARKERS, heat, own_looks, shaded
 from fullpipe.report.model import Lines
 from fullpipe.report.static_time import in_lines, say
-from fullpipe.report.svg import areas
+from fullpipe.report.svg import areas, frame_of
 from fullpipe.runs.view.axes import GREY
 from fullpipe.runs.view.colors import styles, width
 from fullpipe.runs.view.table import short
@@ -306,8 +306,10 @@ def draw_clouds(
         if len(charts) == 1:
             axis.set_xlabel(chart.x)
             axis.set_ylabel(chart.y)
-    first = charts[0]
-    axes[0][0].invert_xaxis()
+    first, frame = charts[0], frame_of(charts)
+    ends = (frame.x_high, frame.x_low)  # less delay is to the right
+    axes[0][0].set_xlim(*(10.0**end if frame.log_x else end for end in ends))
+    axes[0][0].set_ylim(frame.y_low, frame.y_high)
     if len(charts) > 1:
         figure.supylabel(first.y, fontsize=rcParams["axes.labelsize"])
         if title:

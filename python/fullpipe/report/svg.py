@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fullpipe.stats import Ellipse
 
 _ABOVE = 12
+_LEAST_ROOM = 0.005
+"""Least room at either end of an axis, as a part of its greatest value."""
 _LETTER = 7
 """Width of a letter, pixels."""
 _MARKS = (
@@ -58,12 +60,12 @@ def clouds(block: Clouds) -> str:
     """Returns points and ellipses; the axis of delays runs from right to left."""
     own = _looks([block])
     note = f'<p class="note">{escape(" ".join(filter(None, (block.note, block.left))))}</p>'
-    return f"{_draw(block, _frame([block]), own, _LARGE)}{_legend(own)}{note}"
+    return f"{_draw(block, frame_of([block]), own, _LARGE)}{_legend(own)}{note}"
 
 
 def row(blocks: Sequence[Clouds]) -> tuple[str, str]:
     """Returns small plots of means and ellipses with equal axes, and their legend."""
-    frame, own = _frame(blocks), _looks(blocks)
+    frame, own = frame_of(blocks), _looks(blocks)
     figures = (
         f"<figure><figcaption>{escape(block.title)}</figcaption>"
         f"{_draw(block, frame, own, _SMALL)}</figure>"
@@ -80,7 +82,7 @@ def _looks(blocks: Sequence[Clouds]) -> Looks:
     }
 
 
-def _frame(blocks: Sequence[Clouds]) -> _Frame:
+def frame_of(blocks: Sequence[Clouds]) -> _Frame:
     """Returns axes that have all points and ellipses."""
     log_x = blocks[0].log_x
     found = [cloud for block in blocks for cloud in block.clouds]
@@ -204,7 +206,8 @@ def _color(look: Look) -> str:
 
 def _widened(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
-    room = (high - low) * 0.12 or abs(high) * 0.05 or 1.0
+    # Equal values do not fill an axis with their last digits.
+    room = max((high - low) * 0.12, abs(high) * _LEAST_ROOM) or 1.0
     return low - room, high + room
 
 

@@ -19,11 +19,12 @@ from fullpipe.report import Form, SlideForm, write_panel, write_report
 from fullpipe.report.build import build
 from fullpipe.report.colors import own_looks
 from fullpipe.report.html import page
-from fullpipe.report.model import Clouds, Heat, Lines
+from fullpipe.report.model import Cloud, Clouds, Heat, Lines
 from fullpipe.report.static import pieces
 from fullpipe.report.static_charts import draw_maps, draw_row, map_size
 from fullpipe.report.static_pages import write_pdf
 from fullpipe.report.style import StyleError
+from fullpipe.report.svg import frame_of
 from fullpipe.results.load import load
 from fullpipe.runs.view.pgf import escaped
 from sweep_dir import write_rows
@@ -189,6 +190,13 @@ def test_scatter_plots_have_every_setting_and_contender(report: Report) -> None:
     made = page(report)
     assert made.count('<svg class="clouds"') == 30
     assert "of 30 not shown" not in made
+
+
+def test_equal_values_do_not_fill_an_axis_with_their_last_digits() -> None:
+    cloud = Cloud("cubic", [50.0, 50.0001, 50.0], [19.02, 19.0201, 19.0207], None, "cubic")
+    frame = frame_of([Clouds("t", "x", "y", [cloud])])
+    assert frame.y_high - frame.y_low >= 0.01 * 19
+    assert frame.x_high - frame.x_low >= 0.01 * 50
 
 
 def test_a_scatter_plot_is_over_the_delay_that_was_asked_for(tmp_path: Path) -> None:

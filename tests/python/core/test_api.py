@@ -201,6 +201,7 @@ def test_saving_keeps_everything_and_overwrites_nothing(tmp_path: Path) -> None:
     assert sorted(file.name for file in kept.iterdir()) == [
         "SHA256SUMS",
         "links.parquet",
+        "made.json",
         "metrics.json",
         "picture.png",
         "queues.parquet",

@@ -115,7 +115,8 @@ def test_it_runs_in_sweeps_on_threads_and_in_compare_and_in_check(
         BASE, {"flow.0.cc": ["newreno", "reno:Reno"]}, repeat=2, set={"duration": "2s"}, out="swept"
     )
     rust, python = (
-        sweep.frame().filter(point=point).drop("point", "cc", "flow.0.cc") for point in (0, 1)
+        sweep.frame().filter(point=point).drop("point", "cc", "flow.0.cc", "fingerprint")
+        for point in (0, 1)
     )
     assert_frame_equal(rust, python)
     # With a different text of the module it is a different sweep.
@@ -216,7 +217,7 @@ def test_a_groups_state_belongs_to_its_run_also_on_threads() -> None:
                 out=f"{name}-{workers}",
                 threads=workers,
             )
-            frames[name, workers] = sweep.frame().drop("cc")
+            frames[name, workers] = sweep.frame().drop("cc", "fingerprint")
     first = frames.pop(("rust", 1))
     assert first["goodput_bps"].n_unique() == first.height
     for frame in frames.values():

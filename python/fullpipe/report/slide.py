@@ -6,9 +6,10 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fullpipe.report import values
 from fullpipe.report.figures import inches, kind_of, section, table
 from fullpipe.report.model import Table, Timeline
-from fullpipe.report.panels import drawn, time
+from fullpipe.report.panels import drawn, steady, time
 from fullpipe.report.write import SlideForm, replace, target_of
 from fullpipe.results import disk
 from fullpipe.results.beside import beside
@@ -95,13 +96,15 @@ def _figure(
         )
     results = beside(directories)
     found = section(kind, results, asked.show, asked.over)
+    measures = values.measures(results, asked.show) if asked.show else None
+    note = steady.brief(results, measures.every if measures else ())
     if form is SlideForm.CSV:
         return replace(target, lambda aside: disk.write(aside, table(found)))
     if form is SlideForm.TEX:
         from fullpipe.report.tex import tables
 
         own: list[Table] = [each for each in found.blocks if isinstance(each, Table)]
-        text = tables(results.title, [(found.title, each) for each in own])
+        text = tables(results.title, [(found.title, each) for each in own], note)
         return replace(target, lambda aside: disk.write(aside, text))
     from fullpipe.report.static import Piece, pieces_of, together
     from fullpipe.report.style import COLUMN, PAPER, styled
@@ -112,7 +115,7 @@ def _figure(
             drawn_ = [
                 each for each in pieces_of(found, wide, title=several) if isinstance(each, Piece)
             ]
-            save(together(drawn_), aside, form, 300)
+            save(together(drawn_, note=note), aside, form, 300)
 
     return replace(target, draw)
 

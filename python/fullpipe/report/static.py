@@ -19,7 +19,7 @@ from fullpipe.report.static_charts import (
     map_size,
     row_size,
 )
-from fullpipe.report.static_time import over_time
+from fullpipe.report.static_time import over_time, say
 from fullpipe.report.style import styled
 from fullpipe.results import disk
 from fullpipe.runs.view.left import left_out
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from fullpipe.runs.view.figure import Place
 
 _MOST_TIMELINES = 6
+_NOTE = 0.2
+"""Height of a note below all figures, inches."""
 _Figure = TypeVar("_Figure", bound=Figure)
 
 
@@ -91,9 +93,16 @@ def write_pictures(
     return written
 
 
-def together(parts: Sequence[Piece], make: type[_Figure] = Figure) -> _Figure:  # type: ignore[assignment]
-    """Returns figures below each other as one."""
-    width, height = max(each.width for each in parts), sum(each.height for each in parts)
+def together(
+    parts: Sequence[Piece],
+    make: type[_Figure] = Figure,  # type: ignore[assignment]
+    note: str = "",
+) -> _Figure:
+    """Returns figures below each other as one, with a note below all."""
+    width = max(each.width for each in parts)
+    if note:
+        parts = [*parts, Piece("", "note", width, _NOTE, lambda place: say(place, note))]
+    height = sum(each.height for each in parts)
     figure = make(figsize=(width, height), layout="constrained")
     if len(parts) == 1:
         parts[0].draw(figure)

@@ -28,16 +28,18 @@ def document(report: Report) -> str:
     return tables(report.title, found)
 
 
-def tables(title: str, found: Sequence[tuple[str, Table]]) -> str:
-    r"""Returns tables, each with the title of its section, as one file for `\input`."""
-    return "\n".join(_file(title, found))
+def tables(title: str, found: Sequence[tuple[str, Table]], note: str = "") -> str:
+    r"""Returns tables, each with the title of its section, as one file for `\input`; `note` is a comment."""
+    return "\n".join(_file(title, found, note))
 
 
-def _file(title: str, tables: Sequence[tuple[str, Table]]) -> Iterator[str]:
+def _file(title: str, tables: Sequence[tuple[str, Table]], note: str) -> Iterator[str]:
     packages = ["booktabs"]
     if any(len(table.rows) > _LONG for _, table in tables):
         packages.append("longtable")
     yield f"% {printable(' '.join(title.splitlines()))}"
+    if note:
+        yield f"% {printable(note)}"
     needs = ", ".join(f"\\usepackage{{{each}}}" for each in packages)
     yield f"% Tables of a report by fullpipe. The preamble needs {needs}.\n"
     for section, table in tables:

@@ -145,6 +145,16 @@ def test_a_sweep_names_the_points(tmp_path: Path, fullpipe: Fullpipe) -> None:
     text = " ".join(shown.stdout.split())
     assert "buffer 4bdp: not steady" in text
     assert "buffer 0.5bdp: not steady" not in text
+    # A figure and a table alone say it, about the metrics that they show.
+    said = "Not steady within the measured window at 1 of 2 settings."
+    for panel, metric, name in (
+        ("curves", "goodput", "goodput.svg"),
+        ("curves", "queue_delay.p95", "delay.svg"),
+        ("results", "goodput", "goodput.tex"),
+    ):
+        fullpipe("report", "swept", "--panel", panel, "--show", metric, "--out", name)
+        written = " ".join(re.sub(r"<[^>]*>|^%", " ", (tmp_path / name).read_text()).split())
+        assert (said in written) == (metric == "goodput"), name
 
 
 def test_until_steady_prolongs_by_each_command(tmp_path: Path, fullpipe: Fullpipe) -> None:

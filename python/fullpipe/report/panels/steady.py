@@ -26,12 +26,29 @@ def told(results: Results, asked: Sequence[Quantity] = ()) -> list[str]:
         results: The results.
         asked: The metrics to judge; none for all.
     """
+    return lines(_judged(results, asked))
+
+
+def brief(results: Results, asked: Sequence[Quantity] = ()) -> str:
+    """Returns at how many settings the numbers drift, in words; empty if at none.
+
+    Args:
+        results: The results.
+        asked: The metrics to judge; none for all.
+    """
+    found = _judged(results, asked).values()
+    drifting = sum(each.verdict == "drifts" for each in found)
+    if not drifting:
+        return ""
+    where = f" at {drifting} of {len(found)} settings" if len(found) > 1 else ""
+    return f"Not steady within the measured window{where}."
+
+
+def _judged(results: Results, asked: Sequence[Quantity]) -> dict[str, Steadiness]:
     columns = [each.column for each in asked]
     found = verdicts(results)
-    return lines(
-        {
-            ", ".join(filter(None, (point.label, point.runner))): found[number].of(columns)
-            for number, point in results.points.items()
-            if number in found
-        }
-    )
+    return {
+        ", ".join(filter(None, (point.label, point.runner))): found[number].of(columns)
+        for number, point in results.points.items()
+        if number in found
+    }

@@ -13,6 +13,7 @@ import fullpipe as package
 from conftest import SCENARIO
 from fake_runners import write_own_runners
 from fullpipe.results import write_shard
+from fullpipe.results.kept import parquet_about
 from fullpipe.results.sums import write_json
 from fullpipe.study.verify.sample import chosen
 from test_evaluate import SMALL
@@ -162,6 +163,24 @@ def test_a_changed_trace_is_found(fullpipe: Fullpipe, scenario: Path, tmp_path: 
     assert done.returncode == 1
     assert "seed 7, row 0 of the trace flows: inflight is " in done.stdout
     assert "1 of 2 equal, 1 with its trace" in done.stdout
+
+
+def test_changed_transfers_of_a_later_seed_are_found(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    fullpipe(
+        *("sweep", "workload", "--duration", "3s", "--repeat", "2"),
+        *("--trace", "transfers", "--out", "kept"),
+    )
+    done = fullpipe("verify", "kept")
+    assert "2 of 2 equal, 2 with their traces" in done.stdout
+    (file,) = (tmp_path / "kept/series").glob("0-2.transfers-*.parquet")
+    frame = pl.read_parquet(file).with_columns(pl.col("completion") * 2)
+    about = parquet_about(file, "fullpipe")
+    file.unlink()
+    write_shard(frame, file.parent, "0-2.transfers", about)
+    done = fullpipe("verify", "kept")
+    assert done.returncode == 1
+    assert "of the trace transfers: completion is " in done.stdout
+    assert "seed 2, " in done.stdout
 
 
 def test_a_sweep_has_one_fingerprint_for_any_threads_and_shards(

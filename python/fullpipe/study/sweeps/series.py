@@ -139,7 +139,7 @@ def record_transfers(
         level = f"{max(scenario.duration_s, 1e-3):g}s"  # transfers do not depend on it
         made = run(scenario, seed=seed, trace=level, progress=progress)
         disk.make_folder(folder)
-        write_shard(made.trace(TRANSFERS), folder, series_name(f"{point}-{seed}", TRANSFERS))
+        _write(made, TRANSFERS, folder, point)
 
     there = series_files(directory, SIMULATOR)
     missing = [
@@ -163,9 +163,10 @@ def save(run: Run, directory: Path, point: int) -> None:
     disk.make_folder(folder)
     # That of flows comes last: a trace is complete when it has one.
     for each in sorted(run.tables, key="flows".__eq__):
-        write_shard(
-            run.trace(each),
-            folder,
-            series_name(f"{point}-{run.seed}", each),
-            {"trace": run.level, "trace_hash": run.trace_hash},
-        )
+        _write(run, each, folder, point)
+
+
+def _write(run: Run, name: str, folder: Path, point: int) -> None:
+    """Writes a table of a trace, with what repeats it."""
+    about = {"trace": run.level, "trace_hash": run.trace_hash}
+    write_shard(run.trace(name), folder, series_name(f"{point}-{run.seed}", name), about)

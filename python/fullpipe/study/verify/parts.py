@@ -18,6 +18,7 @@ from fullpipe.runners import is_simulator
 from fullpipe.study.execute import parts, results
 from fullpipe.study.repeated import Repeated, Repetition, Setup
 from fullpipe.study.sweeps.execute import SHARD_S, level_of
+from fullpipe.study.sweeps.series import TRANSFERS
 from fullpipe.study.verify import compare
 from fullpipe.study.verify.compare import Difference
 
@@ -167,7 +168,13 @@ class Rows(Part):
         """Yields the first difference of each recorded trace of the chosen runs."""
         there = series_files(self.directory, self.runner.name) if self.directory else {}
         runs = {number: "{}-{}".format(*self._place(number)) for number in chosen}
-        recorded = {number: name for number, name in runs.items() if name in there}
+        # A run that is not recorded over time may have its transfers.
+        recorded = {
+            number: each
+            for number, run in runs.items()
+            for each in (run, series_name(run, TRANSFERS))
+            if each in there and (each == run or run not in there)
+        }
         made: Iterator[tuple[int, tuple[str | None, Tables]]]
         if is_simulator(self.runner):
             made = self._recorded_again(recorded, there, engine)
@@ -181,7 +188,7 @@ class Rows(Part):
                 {
                     each: read_parquet(there[name])
                     for each in TABLES
-                    if (name := series_name(recorded[number], each)) in there
+                    if (name := series_name(runs[number], each)) in there
                 },
                 tables,
             )

@@ -71,6 +71,7 @@ ARGUMENTS = {
     "link": ["--rate", "10mbit", "--", "sleep", "100"],
     "validate": ["--seeds", "1000"],
     "report": ["saved", "--out", "report.html"],
+    "verify": ["saved"],
     "trace qlog": ["saved", "saved.qlog"],
     "trace packets": ["saved"],
     "new": ["cubic"],

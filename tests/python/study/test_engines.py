@@ -319,7 +319,7 @@ def test_the_options_are_the_same_everywhere() -> None:
                 found.setdefault(name, {})[param.opts[0]] = param.help
     assert set(found) == {
         *("sweep", "compare", "check", "evaluate", "reproduce", "validate", "test"),
-        *("attack search", "attack shrink", "score", "fleet simulate"),
+        *("attack search", "attack shrink", "score", "fleet simulate", "verify"),
     }
     assert all(
         each == {"--engine": ENGINE.help, "--threads": THREADS.help} for each in found.values()

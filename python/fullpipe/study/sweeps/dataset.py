@@ -100,10 +100,15 @@ class Sweep(Kept):
         """
         import polars as pl
 
+        from fullpipe.results.fingerprint import NAME
+
         shards = shard_files(self.directory, self.about["identity"])
         if not shards:
             raise FileNotFoundError(f"{self.directory}: no run has finished")
-        return pl.concat([scan_parquet(shard.file) for shard in shards], how="diagonal_relaxed")
+        rows = pl.concat([scan_parquet(shard.file) for shard in shards], how="diagonal_relaxed")
+        # Columns that the first shard lacks come last: whichever it is, the fingerprint is behind them.
+        known = NAME in rows.collect_schema().names()
+        return rows.select(pl.exclude(NAME), NAME) if known else rows
 
     def frame(self) -> pl.DataFrame:
         """Returns the rows, one per flow and run, sorted by point, seed, runner and flow.

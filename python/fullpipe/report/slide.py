@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from io import StringIO
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fullpipe.report import values
 from fullpipe.report.figures import inches, kind_of, section, table
@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     from fullpipe.report.model import Panel
     from fullpipe.report.panels.drawn import Shown
 
-_STYLE: Any = {
-    "font.size": 14,
-    "axes.titlesize": 18,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 5,
-    "pdf.fonttype": 42,
-    "svg.fonttype": "none",
-    "text.parse_math": False,
-    "svg.hashsalt": "fullpipe",
-}
 _WIDTH, _COLUMN, _SHAPE = 160 / 25.4, 4.5, 0.62
 """Width of a figure, and that below which it has the style of a column, inches; height of a panel to its width."""
 
@@ -164,9 +154,9 @@ def _draw(
     left: str,
 ) -> None:
     from fullpipe.report.static_time import SLIDE, one_panel
-    from fullpipe.report.style import COLUMN, PAPER, styled
+    from fullpipe.report.style import COLUMN, OF_SLIDE, PAPER, styled
 
-    base, size = _STYLE, SLIDE
+    base, size = OF_SLIDE, SLIDE
     if wide is not None:
         base, size = COLUMN if wide < _COLUMN else PAPER, (wide, _SHAPE * wide)
         base = {**base, "lines.linewidth": 0.7}  # traces have many points

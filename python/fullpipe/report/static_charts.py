@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from matplotlib import rcParams
@@ -17,7 +17,7 @@ from matplotlib.ticker import (
 )
 
 from fullpipe.report.colors import DASHES, MARKERS, heat, own_looks, shaded
-from fullpipe.report.model import Lines
+from fullpipe.report.model import Clouds, Lines
 from fullpipe.report.static_time import in_lines, say
 from fullpipe.report.svg import areas, frame_of
 from fullpipe.runs.view.axes import GREY
@@ -25,16 +25,17 @@ from fullpipe.runs.view.colors import styles, width
 from fullpipe.runs.view.table import short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
     from fullpipe.report.colors import Look
-    from fullpipe.report.model import Clouds, Heat
+    from fullpipe.report.model import Heat
     from fullpipe.runs.view.figure import Place
 
+_Chart = TypeVar("_Chart", Lines, Clouds)
 WIDTH = 6.3
 """The width of a figure for paper, inches."""
 _NARROW = 4.5
@@ -93,43 +94,64 @@ def draw_row(figure: Place, charts: Sequence[Lines], wide: float, *, title: bool
         wide: The width of the figure, inches.
         title: Whether to write the title of the row, or of a single chart.
     """
-    first, columns = charts[0], row_size(charts, wide)[0]
-    rows = -(-len(charts) // columns)
-    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     looks = _looks_of(charts)
-    named: dict[str, Artist] = {}
-    for number, axis in enumerate(axes.flat):
-        if number >= len(charts):
-            axis.set_axis_off()
-            continue
-        chart = charts[number]
-        _lines(axis, chart, looks, wide / columns)
-        axis.set_title(
-            fill(chart.title, max(int(wide / columns * 19), 12))
-            if title or len(charts) > 1
-            else "",
-            loc="left",
-        )
-        below = number + columns < len(charts)
-        axis.tick_params(labelbottom=not below)
-        axis.set_xlabel("" if below else chart.x)
+
+    def draw(axis: Axes, chart: Lines, wide: float) -> dict[str, Artist]:
+        _lines(axis, chart, looks, wide)
         handles, labels = axis.get_legend_handles_labels()
-        named |= {
-            label: handle
-            for label, handle in zip(labels, handles, strict=True)
-            if label not in named
-        }
-        if len(charts) == 1:
-            axis.set_ylabel(chart.y)
-    if len(charts) > 1:
-        figure.supylabel(first.y, fontsize=rcParams["axes.labelsize"])
-        if title:
-            figure.suptitle(first.row, x=0.01, ha="left", weight="bold", fontsize="large")
+        return dict(zip(labels, handles, strict=True))
+
+    _, named = _side_by_side(figure, charts, wide, draw, title=title)
     notes = [
         f"{each.title}: {each.note}" if each.row and each.note else each.note for each in charts
     ]
     named = _in_columns(charts, named, wide)
     legend(figure, named, wide, notes, beside=len(charts) == 1 and wide >= _NARROW)
+
+
+def _side_by_side(
+    figure: Place,
+    charts: Sequence[_Chart],
+    wide: float,
+    draw: Callable[[Axes, _Chart, float], dict[str, Artist]],
+    *,
+    title: bool,
+    x: bool = True,
+) -> tuple[Any, dict[str, Artist]]:
+    """Draws each chart at a place of its own, and names the axes once.
+
+    Args:
+        figure: The figure, or a part of one.
+        charts: The charts.
+        wide: The width of the figure, inches.
+        draw: Draws a chart on axes of a width, and returns the entries of the legend by label.
+        title: Whether to write the title of the row, or of a single chart.
+        x: Whether to write the name of x below the lowest ones.
+
+    Returns:
+        The axes as an array of lines and columns, and the entries of the legend.
+    """
+    columns = row_size(charts, wide)[0]
+    lines = -(-len(charts) // columns)
+    axes: Any = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+    named: dict[str, Artist] = {}
+    several = len(charts) > 1
+    for axis in axes.flat[len(charts) :]:
+        axis.set_axis_off()
+    for number, (axis, chart) in enumerate(zip(axes.flat, charts, strict=False)):
+        for label, artist in draw(axis, chart, wide / columns).items():
+            named.setdefault(label, artist)
+        words = fill(chart.title, max(int(wide / columns * 19), 12))
+        axis.set_title(words if title or several else "", loc="left")
+        below = number + columns < len(charts)
+        axis.tick_params(labelbottom=not below)
+        axis.set_xlabel(chart.x if x and not below else "")
+        axis.set_ylabel("" if several else chart.y)
+    if several:
+        figure.supylabel(charts[0].y, fontsize=rcParams["axes.labelsize"])
+        if title:
+            figure.suptitle(charts[0].row, x=0.01, ha="left", weight="bold", fontsize="large")
+    return axes, named
 
 
 def _in_columns(
@@ -266,27 +288,19 @@ def draw_clouds(
     figure: Place, charts: Sequence[Clouds], wide: float, *, title: bool = True
 ) -> None:
     """Draws scatter plots side by side, with equal axes and one legend."""
-    columns = row_size(charts, wide)[0]
-    rows = -(-len(charts) // columns)
-    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     names = {
         cloud.label: cloud.algorithm or cloud.label for each in charts for cloud in each.clouds
     }
     own = dict(zip(names, styles([*names.values()]), strict=True))
     marks = dict(zip(names, range(len(names)), strict=True))
-    named: dict[str, Artist] = {}
-    for number, axis in enumerate(axes.flat):
-        if number >= len(charts):
-            axis.set_axis_off()
-            continue
-        chart = charts[number]
+
+    def draw(axis: Axes, chart: Clouds, wide: float) -> dict[str, Artist]:
+        named: dict[str, Artist] = {}
         for cloud in chart.clouds:
             color, mark = own[cloud.label].color, MARKERS[marks[cloud.label] % len(MARKERS)]
             x, y = ([np.mean(cloud.x)], [np.mean(cloud.y)]) if chart.row else (cloud.x, cloud.y)
-            (points,) = axis.plot(
-                x, y, mark, color=color, markersize=rcParams["lines.markersize"] + 0.5
-            )
-            named.setdefault(cloud.label, points)
+            size = rcParams["lines.markersize"] + 0.5
+            (named[cloud.label],) = axis.plot(x, y, mark, color=color, markersize=size)
             for area in areas(cloud, log_x=chart.log_x):
                 across, up = zip(*area, strict=True)
                 axis.fill(across, up, facecolor=color, alpha=0.12)
@@ -294,26 +308,15 @@ def draw_clouds(
         dress(axis)
         if chart.log_x:
             axis.set_xscale("log")
-            _number(axis.xaxis, 300 if wide / columns >= _NARROW else 25)
-        axis.set_title(
-            fill(chart.title, max(int(wide / columns * 19), 12))
-            if title or len(charts) > 1
-            else "",
-            loc="left",
-        )
-        below = number + columns < len(charts)
-        axis.tick_params(labelbottom=not below)
-        if len(charts) == 1:
-            axis.set_xlabel(chart.x)
-            axis.set_ylabel(chart.y)
+            _number(axis.xaxis, 300 if wide >= _NARROW else 25)
+        return named
+
+    # The notes of several have the name of x.
+    axes, named = _side_by_side(figure, charts, wide, draw, title=title, x=len(charts) == 1)
     first, frame = charts[0], frame_of(charts)
     ends = (frame.x_high, frame.x_low)  # less delay is to the right
     axes[0][0].set_xlim(*(10.0**end if frame.log_x else end for end in ends))
     axes[0][0].set_ylim(frame.y_low, frame.y_high)
-    if len(charts) > 1:
-        figure.supylabel(first.y, fontsize=rcParams["axes.labelsize"])
-        if title:
-            figure.suptitle(first.row, x=0.01, ha="left", weight="bold", fontsize="large")
     named_x = f"{first.x}. " if len(charts) > 1 else ""
     notes = [named_x + first.note, *(each.left for each in charts)]
     legend(figure, named, wide, notes, beside=len(charts) == 1 and wide >= _NARROW)

@@ -15,20 +15,23 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-PAPER: Any = {
-    "font.size": 8,
-    "axes.titlesize": 8.5,
-    "legend.fontsize": 7.5,
-    "lines.linewidth": 1.1,
-    "lines.markersize": 3,
+_FILES: Any = {
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
     "svg.hashsalt": "fullpipe",
     "text.parse_math": False,  # a dollar sign in a name is no formula
 }
+PAPER: Any = {
+    **_FILES,
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "legend.fontsize": 7.5,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 3,
+}
 """The style of figures for paper."""
 COLUMN: Any = {
-    **PAPER,
+    **_FILES,
     "font.size": 7,
     "axes.titlesize": 7,
     "legend.fontsize": 6.5,
@@ -36,6 +39,14 @@ COLUMN: Any = {
     "lines.markersize": 2.6,
 }
 """The style of figures for a column of a paper."""
+OF_SLIDE: Any = {
+    **_FILES,
+    "font.size": 14,
+    "axes.titlesize": 18,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5,
+}
+"""The style of slides."""
 _METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 

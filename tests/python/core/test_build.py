@@ -73,7 +73,6 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], str]:
     return of
 
 
-@pytest.mark.skipif(not shutil.which("rustc"), reason="there is no rustc")
 def test_the_core_tells_the_sources_that_it_was_built_from(
     script: Callable[[Path], str], tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ const LINK: [string, (link: Link) => string][] = [
   ["marks", (link) => `${link.marks}`],
 ];
 
-/** Most drifting numbers that are told. */
+/** Greatest count of drifting numbers in the line. */
 const MOST_TOLD = 3;
 /** Words, unit and scale of the numbers that are tested for drift. */
 const DRIFTS: Record<string, [string, string, number]> = {

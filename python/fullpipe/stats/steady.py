@@ -31,6 +31,7 @@ _FLOW = {
     "rtt_s": "rtt_s.mean",
     "loss_fraction": "loss_fraction",
 }
+_BY_QUEUE = ("rtt_s", "queue_delay_s")
 _LINK = {"utilization": "utilization", "queue_delay_s": "queue_delay_s.mean"}
 
 
@@ -51,6 +52,16 @@ class Drifting(NamedTuple):
     """End of the warm-up, if it is after `measure_from`."""
     settled: float | None = None
     """Mean from that time on."""
+
+    def is_of(self, column: str, flow: int | None) -> bool:
+        """Returns whether a number in this column follows it: of one flow, or of all for None."""
+        metric, own = followed(column), followed(self.quantity.column)
+        if column.startswith("link."):
+            return own == metric and self.of == f"link {column.split('.')[1]}"
+        if self.flow is None:
+            return own == metric and metric not in _FLOW
+        # The RTT is the path's and the queue's; only the queue is tested where it is observed.
+        return flow in (None, self.flow) and (own == metric or (metric, own) == _BY_QUEUE)
 
     @property
     def text(self) -> str:
@@ -77,18 +88,23 @@ class Steadiness(NamedTuple):
     """Changes on purpose within the window."""
 
     def of(self, columns: Iterable[str]) -> Steadiness:
-        """Returns the verdict on some metrics only, by their columns; on all for none.
+        """Returns the verdict on some metrics only, by their columns; on all for none."""
+        wanted = [(each, None) for each in columns]
+        return self.about(wanted) if wanted else self
 
-        It is empty if no course of these metrics is tested, as of completion times.
+    def about(self, wanted: Iterable[tuple[str, int | None]]) -> Steadiness:
+        """Returns the verdict on some numbers: their columns, each with the index of a flow, or None for all flows.
+
+        It is empty if the course of none of them is tested, as of completion times.
         """
-        wanted = {followed(each) for each in columns}
-        if not wanted:
-            return self
-        if not wanted & {followed(each) for each in (*_FLOW.values(), *_LINK.values())}:
+        wanted = list(wanted)
+        if not any(followed(column) in {*_FLOW, *_LINK} for column, _ in wanted):
             return Steadiness("")
         if self.verdict != "drifts":
             return self
-        drifting = tuple(each for each in self.drifting if followed(each.quantity.column) in wanted)
+        drifting = tuple(
+            each for each in self.drifting if any(each.is_of(*number) for number in wanted)
+        )
         return self._replace(verdict="drifts" if drifting else "steady", drifting=drifting)
 
     @property

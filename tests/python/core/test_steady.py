@@ -16,7 +16,8 @@ from fullpipe import Comparison, compare, sweep
 from fullpipe import run as simulate
 from fullpipe.results.rows import rows_of
 from fullpipe.runs import lengths
-from fullpipe.stats.steady import Steadiness, judged, summary
+from fullpipe.stats.quantity import quantity
+from fullpipe.stats.steady import Drifting, Steadiness, judged, summary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -276,6 +277,35 @@ def test_a_check_says_that_its_numbers_drift(tmp_path: Path, fullpipe: Fullpipe)
         assert record["steadiness"]["verdict"] == verdict
 
 
+def test_a_condition_is_judged_by_the_flow_and_the_link_that_it_names(
+    tmp_path: Path, fullpipe: Fullpipe
+) -> None:
+    file = tmp_path / "s.toml"
+    queue = "'flow.lone.queue_delay.p95 <= 1s', 'flow.lone.rtt.p95 <= 1s'"
+    other = "'flow.other.queue_delay.p95 <= 1s', 'link.bottleneck.queue_delay.p95 <= 1s'"
+    file.write_text(
+        f"duration = '30s'\nmeasure_from = '5s'\nstack = 'rfc'\nexpect = [{other}, {queue}]\n"
+        "[path]\nrate = '20mbit'\nrtt = '40ms'\nbuffer = '1bdp'\n"
+        "[[link]]\nname = 'b'\nrate = '20mbit'\nbuffer = '16bdp'\n"
+        "[[flow]]\nname = 'other'\ncc = 'cubic'\n"
+        "[[flow]]\nname = 'lone'\ncc = 'cubic'\nroute = ['b']\n"
+    )
+    records = json.loads(fullpipe("check", str(file), "--repeat", "5", "--json").stdout)
+    verdicts = [each["steadiness"]["verdict"] for each in records]
+    assert verdicts == ["steady", "steady", "drifts", "drifts"]
+    fullpipe("check", str(file), "--repeat", "5", "--junit", "j.xml")
+    cases = (tmp_path / "j.xml").read_text().split("<testcase ")[1:]
+    assert ["not steady" in each for each in cases] == [False, False, True, True]
+
+
+def test_a_check_says_what_is_not_tested(tmp_path: Path, fullpipe: Fullpipe) -> None:
+    file = tmp_path / "s.toml"
+    path = "[path]\nrate = '20mbit'\nrtt = '40ms'\nbuffer = '1bdp'\n"
+    text = f"duration = '400ms'\nexpect = ['jain >= 0.1']\n{path}[[flow]]\ncc = 'cubic'\n"
+    file.write_text(text)
+    assert "not tested for drift: the window is too short" in fullpipe("check", str(file)).stdout
+
+
 def test_a_study_and_an_evaluation_count_what_drifts(tmp_path: Path, fullpipe: Fullpipe) -> None:
     case = "share_30s_20Mbps_20ms_400pkt_0loss_BBR2_CUBIC"
     given = ("microsoft", "--case", f"{case}*", "--seeds", "5", "--out", "study")
@@ -298,4 +328,14 @@ def test_a_number_without_a_course_is_not_called_steady() -> None:
     drifts = Steadiness("drifts", ())
     assert drifts.of(["completion_s"]).verdict == ""
     assert drifts.of(["jain"]).verdict == "steady"
+    assert drifts.of([]) is drifts
+
+
+def test_a_link_drifts_under_its_own_name() -> None:
+    delay = quantity("queue_delay_s.mean")
+    assert delay
+    drifts = Steadiness("drifts", (Drifting("link b", None, delay, 1.0, 1.0, 2.0),))
+    assert drifts.of(["link.b.queue_delay_s.p95"]).verdict == "drifts"
+    for column in ("link.a.queue_delay_s.p95", "queue_delay_s.p95", "link.b.utilization"):
+        assert drifts.of([column]).verdict == "steady"
     assert summary({"a": drifts.of(["completion_s"])}, "cells") == []

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import fullpipe as package
+from fullpipe.stats.steady import Steadiness
 from fullpipe.study.checks.against import against
 from fullpipe.study.checks.judge import judged
 from fullpipe.study.checks.run import Checked, Given
@@ -344,7 +345,10 @@ def test_a_significant_change_within_the_limit_does_not_count() -> None:
         )
         for scale in (1.0, 0.97)
     ]
-    checked = Checked("a.toml", "", [], Given(), [], 8, 0.0, "sim", False, rows[1], "", True)
+    steady = Steadiness("")
+    checked = Checked(
+        "a.toml", "", [], Given(), [], 8, 0.0, "sim", False, rows[1], steady, "", True
+    )
     about: ScenarioAbout = {
         "file": "a.toml",
         "runner": "sim",

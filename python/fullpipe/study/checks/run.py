@@ -76,6 +76,8 @@ class Checked(NamedTuple):
     """Whether other runners ran the same scenario."""
     rows: pl.DataFrame
     """A row per flow and run."""
+    runs_steady: Steadiness
+    """Whether all numbers are steady within the measured window."""
     resolved: str
     """The complete scenario as TOML, with the first seed."""
     random: bool
@@ -89,7 +91,7 @@ class Checked(NamedTuple):
     @property
     def steadiness(self) -> Steadiness:
         """Whether the numbers of the conditions are steady within the measured window."""
-        return steady.judged(self.rows).of(self.columns)
+        return self.runs_steady.about([(each.column, each.flow) for each in self.judged])
 
     @property
     def met(self) -> bool:
@@ -244,6 +246,7 @@ def check(
             part.runners[0].name,
             len(runners) > 1,
             rows,
+            steady.judged(rows),
             next(subject.spec.scenarios()),
             subject.scenario.is_random or bool(plan.added_jitter),
         )

@@ -54,8 +54,8 @@ def show(checked: Checked, console: Console) -> None:
             console.print(Text(f"    {shlex.join(checked.replay(seed))}"), soft_wrap=True)
             if checked.runner == SIMULATOR and not wings.in_page().outsiders(checked.resolved):
                 console.print(Text(f"    {shlex.join(checked.explore(seed))}"), soft_wrap=True)
-    if checked.steadiness.drifting:
-        wrapped(checked.steadiness.text, 2, console, "yellow")
+    steadiness = checked.steadiness
+    wrapped(steadiness.text, 2, console, "yellow" if steadiness.drifting else "dim")
 
 
 def _called(checked: Checked) -> str:
@@ -106,7 +106,7 @@ def records(all_checked: Sequence[Checked]) -> str:
                 "unit": each.unit,
                 "repetitions": each.repetitions,
                 "verdict": each.verdict.value,
-                "steadiness": checked.steadiness.record(),
+                "steadiness": checked.runs_steady.about([(each.column, each.flow)]).record(),
                 "failed_seeds": each.failed_seeds,
                 "replay": shlex.join(checked.replay(each.failed_seeds[0]))
                 if each.failed_seeds
@@ -153,6 +153,8 @@ def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
                 name=xml(each.name),
                 time=share,
             )
+            if text := checked.runs_steady.about([(each.column, each.flow)]).text:
+                ET.SubElement(case, "system-out").text = xml(text)
             if not each.met:
                 failure = ET.SubElement(
                     case, "failure", message=xml(f"measured {each.shown}"), type="missed"

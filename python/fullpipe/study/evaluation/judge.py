@@ -75,7 +75,6 @@ class Outcome:
         cells: All cells, in order.
         worst: The worst cell; None if nothing was run.
         measured: The values.
-        tested: The label of the tested algorithm.
     """
 
     criterion: Criterion
@@ -83,7 +82,6 @@ class Outcome:
     cells: Sequence[CellResult] = ()
     worst: CellResult | None = None
     measured: Measured | None = None
-    tested: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -94,11 +92,7 @@ class Outcome:
     def steadiness(self) -> dict[str, Steadiness]:
         """Whether the judged number of each cell is steady within the measured window, by the cell in words."""
         found = self.measured.steadiness if self.measured else {}
-        return {
-            cell.label: found[cell.number, self.tested]
-            for cell in self.cells
-            if (cell.number, self.tested) in found
-        }
+        return {cell.label: found[cell.number] for cell in self.cells if cell.number in found}
 
     @property
     def missed(self) -> bool:
@@ -140,7 +134,7 @@ def judge(criterion: Criterion, tested: Contender, measured: Measured | None) ->
         runs=len(measured.expected),
         failed=worst.missing,
     )
-    return Outcome(criterion, judged, cells, worst, measured, tested.label)
+    return Outcome(criterion, judged, cells, worst, measured)
 
 
 def bound_words(criterion: Criterion) -> str:

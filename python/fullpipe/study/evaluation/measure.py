@@ -40,7 +40,7 @@ class Measured:
         expected: The seeds.
         points: The point of the sweep by cell and contender's label.
         directory: The directory of the sweep.
-        steadiness: Whether the judged number is steady within the window, by cell and contender's label.
+        steadiness: Whether the tested contender's judged number is steady within the window, by cell.
         warnings: The number of runs with a warning, by runner and warning.
         refused: The reason why the runs can't be made; then there are no values.
     """
@@ -50,7 +50,7 @@ class Measured:
     expected: tuple[int, ...] = ()
     points: Mapping[tuple[int, str], int] = field(default_factory=dict)
     directory: Path | None = None
-    steadiness: Mapping[tuple[int, str], Steadiness] = field(default_factory=dict)
+    steadiness: Mapping[int, Steadiness] = field(default_factory=dict)
     warnings: Counter[tuple[str, str]] = field(default_factory=Counter)
     refused: str = ""
 
@@ -93,25 +93,35 @@ def measured(
     points = {(cell, each.label): number for number, (cell, each) in enumerate(runs)}
     if criterion.is_recorded:
         values = _variations(criterion, runs, seeds, place, execute)
-        frames = [Sweep(variation_directory(place, seed)).frame() for seed in seeds]
-        every = pl.concat(frames, how="diagonal_relaxed")
-        return Measured(
-            values, {}, tuple(seeds), points, place, _steadiness(criterion, points, every)
-        )
+        return Measured(values, {}, tuple(seeds), points, place)
     execute(criterion.spec(runs, seeds), place, "off")
     rows = Sweep(place).frame().filter(pl.col("seed").is_in(list(seeds)))  # it may have more
     numbers = criterion.values(runs, rows)
     judged = numbers.pop(criterion.judged)
-    steady = _steadiness(criterion, points, rows)
+    steady = _steadiness(criterion.judged, tested, points, rows)
     return Measured(judged, numbers, tuple(seeds), points, place, steady, warned(Sweep(place)))
 
 
 def _steadiness(
-    criterion: Criterion, points: Mapping[tuple[int, str], int], rows: pl.DataFrame
-) -> dict[tuple[int, str], Steadiness]:
-    verdicts = by_point(rows)
-    column = criterion.judged.quantity.column
-    return {key: verdicts[point].of([column]) for key, point in points.items() if point in verdicts}
+    number: Number,
+    tested: Contender,
+    points: Mapping[tuple[int, str], int],
+    rows: pl.DataFrame,
+) -> dict[int, Steadiness]:
+    """Returns the verdict on a number of the tested contender by cell, if its course is tested."""
+    own = {point: cell for (cell, label), point in points.items() if label == tested.label}
+    rows = rows.filter(pl.col("point").is_in(list(own)))
+    flows = {
+        int(str(point)): some["flow_index"].unique().to_list()
+        for (point,), some in rows.filter(number.flows).group_by("point")
+    }
+    found = {
+        own[point]: verdict.about(
+            [(number.alone.column, flow) for flow in flows.get(point, [None])]
+        )
+        for point, verdict in by_point(rows).items()
+    }
+    return {cell: verdict for cell, verdict in found.items() if verdict.verdict}
 
 
 def _variations(

@@ -72,7 +72,7 @@ export type Ask =
 
 export type Answer =
   | { kind: "ready"; version: string; own: About | null }
-  | { kind: "alive"; id: number }
+  | { kind: "alive"; id: number; patience_ms?: number }
   | { kind: "opened"; id: number; described: Described; interval_ns: number }
   | { kind: "refused"; id: number; error: string; key?: string; thrown?: boolean }
   | { kind: "progress"; id: number; now: number; trace: Tables }

@@ -121,19 +121,23 @@ function forgotten(error: string): string | null {
   return `${place}: your class is not in use\n  fix: choose *Use this class* again, or another algorithm`;
 }
 
-/** The longest time that a worker with the reader's class may be silent, and the longest that it may take to start. */
+/** The longest time that a call of the reader's class may take, and the longest that its worker may take to start. */
 const [SILENT_MS, START_MS] = [800, 8000];
 
+/** The longest time that the worker may be silent now. */
+let patience = SILENT_MS;
 let silences = 0;
 setInterval(() => {
   if (own === null || failed) return;
   const silent = performance.now() - heard;
   // Not at the first look: a message may have waited while this page was busy or asleep.
-  silences = silent > SILENT_MS ? silences + 1 : 0;
+  silences = silent > (ready ? patience : START_MS) ? silences + 1 : 0;
   if (silences < 2) return;
-  if (!ready && silent > START_MS) refuseOwn("the class did not finish its own definition, and was stopped");
-  if (ready && !stop.hidden && silent > SILENT_MS)
-    refuseOwn("a method of the class did not return within a second, and was stopped");
+  if (!ready) refuseOwn("the class did not finish its own definition, and was stopped");
+  else if (!stop.hidden) {
+    const within = patience === SILENT_MS ? "a second" : `${patience / 1000} seconds`;
+    refuseOwn(`a method of the class did not return within ${within}, and was stopped`);
+  }
 }, 100);
 
 const charts = new Charts(place("charts"), (time) => seek(time));
@@ -150,7 +154,7 @@ function use(next: string, typed = false): void {
     return;
   }
   id++;
-  [playing, begun, heard] = [false, performance.now(), performance.now()];
+  [playing, begun, heard, patience] = [false, performance.now(), performance.now(), START_MS];
   stop.hidden = false;
   play.textContent = "Play";
   ask({ kind: "run", id, text });
@@ -322,6 +326,7 @@ function command(): string {
 
 function listen({ data: answer }: MessageEvent<Answer>): void {
   heard = performance.now();
+  patience = (answer.kind === "alive" && answer.patience_ms) || SILENT_MS;
   if (answer.kind === "ready") {
     ready = true;
     place("version").textContent = answer.version;

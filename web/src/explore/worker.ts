@@ -22,6 +22,8 @@ interface Engine extends Caller {
 /** Rows of the trace per flow, about, and of all flows of a run with many; each flow has some. */
 const [ROWS, ROWS_OF_ALL, LEAST_ROWS] = [3000, 300_000, 200];
 const [SLICE_MS, PICTURE_MS, ALIVE_MS] = [12, 300, 100];
+/** How long a scenario may take to open, in which each flow makes its algorithm. */
+const OPEN_MS = 4000;
 const SECOND = 1e9;
 
 let module: WebAssembly.Module | undefined;
@@ -71,10 +73,16 @@ function make(of: WebAssembly.Module): [Engine, Answer & { kind: "ready" }] {
 }
 
 /** Tells the page now and then that a run goes on. */
-function alive(id: number, now = false): void {
-  if (!now && performance.now() - heard < ALIVE_MS) return;
+function alive(id: number): void {
+  if (performance.now() - heard < ALIVE_MS) return;
   heard = performance.now();
   say({ kind: "alive", id });
+}
+
+/** Tells the page that this worker will be silent for longer than a call of the reader's class may take. */
+function busy(id: number, patience_ms = Number.POSITIVE_INFINITY): void {
+  heard = performance.now();
+  say({ kind: "alive", id, patience_ms });
 }
 
 /** What is wrong with a scenario, and the key that it is about. */
@@ -100,6 +108,7 @@ function suited({ duration_s, flows }: Described): number {
 
 async function run(of: Engine, id: number, text: string): Promise<void> {
   const begun = performance.now();
+  busy(id, OPEN_MS);
   const first = open(of, text, SECOND);
   if ("error" in first) return say({ kind: "refused", id, error: first.error, key: first.key });
   const interval = suited(first);
@@ -122,7 +131,8 @@ async function run(of: Engine, id: number, text: string): Promise<void> {
       say({ kind: "progress", id, now: of.now(), trace }, [trace.block]);
     }
   }
-  alive(id, true);
+  // It calls no method of a class.
+  busy(id);
   of.finish();
   const said = reply<{ tables: Table[]; hash: string; metrics: Metrics; verdicts: Verdict[] }>(of);
   const trace: Tables = { tables: said.tables, block: block(of) };

@@ -1,5 +1,5 @@
 // Looks at the charts of the page of `fullpipe explore`, and prints observations as JSON: node explore-charts.mjs CHROMIUM PAGE
-import { after as afterOn, explorer } from "./explorer.mjs";
+import { after as afterOn, explorer, paste } from "./explorer.mjs";
 
 const [executablePath, file] = process.argv.slice(2);
 const { browser, said, open } = await explorer(executablePath, file);
@@ -112,7 +112,7 @@ said.orange.push(await orange());
 await after(() => page.getByLabel("Lesson").first().selectOption("l4s"));
 said.l4s = await drawn();
 const text = await page.locator("#toml").inputValue();
-await after(() => page.locator("#toml").fill(`${text}\n[[path.change]]\nat = "10s"\nrtt = "80ms"\n`));
+await after(() => paste(page, `${text}\n[[path.change]]\nat = "10s"\nrtt = "80ms"\n`));
 said.changes = await drawn();
 // The second link carries ACKs: its queue is not that of the data.
 await after(() => page.getByLabel("Example").selectOption("profile-lte"));
@@ -120,7 +120,7 @@ await page.waitForFunction(() => /^[1-9]/.test(document.getElementById("under-wa
 said.waiting = await page.locator("#under-way").textContent();
 const many =
   'duration = "2s"\n[path]\nrate = "20mbit"\nrtt = "40ms"\nbuffer = "1bdp"\n[[flow]]\ncc = "cubic"\ncount = 20\n';
-await after(() => page.locator("#toml").fill(`${many}[[flow]]\ncc = "bbr3"\n`));
+await after(() => paste(page, `${many}[[flow]]\ncc = "bbr3"\n`));
 said.many = {
   ...(await drawn()),
   states: [await chart(page, "States").locator("small").textContent(), await label(page, "States")],

@@ -1,6 +1,6 @@
 // Edits scenarios with the controls of the page of `fullpipe explore`, and prints observations as JSON:
 // node explore-edit.mjs CHROMIUM PAGE
-import { after as afterOn, explorer } from "./explorer.mjs";
+import { after as afterOn, explorer, paste } from "./explorer.mjs";
 
 const [executablePath, file] = process.argv.slice(2);
 const { browser, said, open } = await explorer(executablePath, file);
@@ -34,7 +34,7 @@ for (const [name, paths] of Object.entries({
   rtt: 'rate = "20mbit"\nrtt = "40ms"\nbuffer = "1bdp"\ndelay_trace = "0s 23ms, 1s 31ms every 2s"\n',
   buffer: 'rate = "20mbit"\nrtt = "40ms"\nbuffer = "100packets"\n',
 })) {
-  await after(() => toml.fill(fixed + paths + flow));
+  await after(() => paste(page, fixed + paths + flow));
   const slider = page.locator(`input[name="${name}"]`);
   const shown = await slider.locator("xpath=preceding-sibling::span/output | ../span/output").textContent();
   const disabled = await slider.isDisabled();
@@ -45,16 +45,16 @@ for (const [name, paths] of Object.entries({
   said.texts[name] = { disabled, shown, kept: (await text()) === fixed + paths + flow, text: await text() };
 }
 const bdpCaption = 'rate = "20mbit"\nrtt = "40ms"\nbuffer = "1bdp"\ndelay_trace = "0s 23ms, 1s 31ms every 2s"\n';
-await after(() => toml.fill(fixed + bdpCaption + flow));
+await after(() => paste(page, fixed + bdpCaption + flow));
 said.traced = await page.locator("#charts figcaption").allTextContents();
-await after(() => toml.fill(`${fixed}profile = "leo"\n${flow}`));
+await after(() => paste(page, `${fixed}profile = "leo"\n${flow}`));
 said.leo = await page
   .locator('input[name="loss"]')
   .evaluate((each) => [each.disabled, each.getAttribute("aria-valuetext")]);
 
 // Conditions on a flow that a control renames or removes are left out, and named.
 const expecting = `expect = ["flow.cubic.goodput >= 1mbit", "jain >= 0.1"]\n${fixed}rate = "20mbit"\nrtt = "40ms"\nbuffer = "1bdp"\n${flow}`;
-await after(() => toml.fill(expecting));
+await after(() => paste(page, expecting));
 await after(() => page.getByLabel("algorithm of cubic", { exact: true }).selectOption("newreno"));
 said.left = { text: await text(), status: await page.locator("#status").textContent() };
 
@@ -73,11 +73,11 @@ name = "last"
 cc = "newreno"
 count = 2
 `;
-await after(() => toml.fill(several));
+await after(() => paste(page, several));
 const groups = () => page.locator(".flows legend").allTextContents();
 said.several = { text: several, groups: await groups(), changes: {} };
 const change = async (name, act) => {
-  await after(() => toml.fill(several));
+  await after(() => paste(page, several));
   await after(act);
   said.several.changes[name] = { text: await text(), problem: await problem(), groups: await groups() };
 };
@@ -115,7 +115,7 @@ cc = "cubic"
 name = "download"
 cc = "cubic"
 `;
-await after(() => toml.fill(mixed));
+await after(() => paste(page, mixed));
 said.mixed = { groups: await groups() };
 await after(() => page.getByLabel("algorithm of web").selectOption("bbr3"));
 await after(() => page.getByLabel("algorithm of download").selectOption("newreno"));
@@ -134,7 +134,7 @@ const expected = `expect = [
   "workload.web.slowdown.p95 <= 3", "link.bottleneck.queue_delay.p95 <= 1rtt", "flow.download.completion < 9s",
   "flow.second.limited_by.cwnd > 0.5", "p5 of flow.second.completion > 12s",
 ]\n${mixed}[[flow]]\nname = "second"\ncc = "bbr3"\n`;
-await after(() => toml.fill(expected));
+await after(() => paste(page, expected));
 said.expected = { text: expected, verdicts: await page.locator("#results .verdicts li").allTextContents() };
 
 // Flows that are not tables: nothing is changed by guess.
@@ -143,18 +143,18 @@ const drifting = `duration = "30s"\nmeasure_from = "10s"\nstack = "rfc"\n[path]\
 const both = '[[flow]]\ncc = "cubic"\n[[flow]]\ncc = "bbr3"\n';
 said.steadiness = { text: drifting + both, said: [] };
 for (const flows of [both, `${both}start = "15s"\n`, '[[flow]]\ncc = "cubic"\n']) {
-  await after(() => toml.fill(drifting + flows));
+  await after(() => paste(page, drifting + flows));
   said.steadiness.said.push(await page.locator("#results .steadiness").allTextContents());
 }
 
 const inline = `duration = "5s"\nflow = [{ cc = "cubic" }, { cc = "bbr3" }]\n${path}`;
-await after(() => toml.fill(inline));
+await after(() => paste(page, inline));
 said.inline = {
   groups: await groups(),
   note: await page.locator(".flows").textContent(),
   adds: await page.getByRole("button", { name: "Add a flow" }).isVisible(),
 };
-await after(() => toml.fill(first));
+await after(() => paste(page, first));
 said.after = { groups: await groups(), adds: await page.getByRole("button", { name: "Add a flow" }).isVisible() };
 
 // Every packaged scenario with a count: another algorithm of its last flow.
@@ -165,7 +165,7 @@ for (const [name, example] of Object.entries(examples)) {
   const short = example.replace(/^duration = .*/m, 'duration = "1s"').replace(/^measure_from = .*\n/m, "");
   // A path that changes has to do so before the run ends.
   const shorter = example.includes("[[path.change]]") ? example : short;
-  await after(() => toml.fill(shorter));
+  await after(() => paste(page, shorter));
   const last = page.locator('.flows select[name^="flow."][name$=".cc"]').last();
   await after(() => last.selectOption("copa"));
   said.packaged[name] = {
@@ -177,11 +177,11 @@ for (const [name, example] of Object.entries(examples)) {
 }
 
 // A mistake in the text leaves the picture of the last run, also when the time moves.
-await after(() => toml.fill(first));
+await after(() => paste(page, first));
 const underWay = () => page.locator("#under-way").textContent();
 const filled = () => page.waitForFunction(() => /^[1-9]/.test(document.getElementById("under-way").textContent));
 await filled();
-await toml.fill(first.replace("rtt", "rrt"));
+await paste(page, first.replace("rtt", "rrt"));
 await page.locator("#problem:not(:empty)").waitFor();
 said.mistake = { still: await underWay() };
 const clock = page.getByLabel("Time", { exact: true });
@@ -193,7 +193,7 @@ await filled().catch(() => undefined);
 said.mistake.moved = await underWay();
 said.mistake.time = await page.locator("#time").textContent();
 said.mistake.problem = await problem();
-await after(() => toml.fill(first));
+await after(() => paste(page, first));
 
 // A pinned run's numbers are beside those of the next.
 const results = () =>
@@ -238,7 +238,7 @@ const conditional = `expect = ["link.bottleneck.utilization >= 1%"]\n${first}`;
 const verdicts = () => page.locator("#results .verdicts li").allTextContents();
 const told = () => page.locator("#own-problem").textContent();
 await mine.fill(example);
-await after(() => toml.fill(conditional));
+await after(() => paste(page, conditional));
 await after(() => useIt.click());
 said.own.judged = await verdicts();
 const refused = async (from, to) => {
@@ -261,13 +261,7 @@ said.own.mended = [await told(), await verdicts()];
 // Many tables of flows: as fast as a count, with a word on what is not shown.
 const many = `duration = "5s"\n${path}${'[[flow]]\ncc = "cubic"\n'.repeat(2000)}`;
 const pasted = Date.now();
-// Not by `fill`, which types.
-await after(() =>
-  toml.evaluate((area, pasted) => {
-    area.value = pasted;
-    area.dispatchEvent(new Event("input"));
-  }, many),
-);
+await after(() => paste(page, many));
 said.many = {
   took: Date.now() - pasted,
   groups: (await groups()).length,
@@ -275,7 +269,7 @@ said.many = {
   captions: await page.locator("#charts figcaption").allTextContents(),
   states: (await page.locator("#states li").allTextContents()).at(-1),
 };
-await after(() => toml.fill(inline));
+await after(() => paste(page, inline));
 await after(() => useIt.click());
 said.own.inline = [await page.locator("#own-problem").textContent(), await text()];
 

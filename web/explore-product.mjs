@@ -1,7 +1,7 @@
 // Uses every control that replaces or removes keys on scenarios in the page of `fullpipe explore`, and prints those that end
 // without a run as JSON: node explore-product.mjs CHROMIUM PAGE SCENARIOS.json, an object of texts by name
 import { readFileSync } from "node:fs";
-import { explorer } from "./explorer.mjs";
+import { explorer, paste } from "./explorer.mjs";
 
 const [executablePath, file, list] = process.argv.slice(2);
 const { browser, said, open } = await explorer(executablePath, file);
@@ -31,7 +31,7 @@ await page.locator("details:has(#own)").evaluate((each) => {
 });
 
 for (const [name, text] of Object.entries(JSON.parse(readFileSync(list, "utf-8")))) {
-  const begin = () => outcome(() => page.locator("#toml").fill(text));
+  const begin = () => outcome(() => paste(page, text));
   const first = await begin();
   if (first) {
     said.refused[name] = first;

@@ -1,7 +1,7 @@
 // Uses the page of `fullpipe explore` offline, and prints observations as JSON: node explore.mjs CHROMIUM PAGE OUT
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { after as afterOn, explorer } from "./explorer.mjs";
+import { after as afterOn, explorer, paste } from "./explorer.mjs";
 
 const [executablePath, file, out] = process.argv.slice(2);
 mkdirSync(out, { recursive: true });
@@ -28,12 +28,12 @@ await after(() => page.mouse.click(box.x + box.width * 0.2, box.y + box.height /
 said.clicked = await text();
 
 // The text changes the sliders; a mistake is named and removes nothing.
-await after(() => page.locator("#toml").fill(said.first.text.replace(/rate = "[^"]*"/, 'rate = "5mbit"')));
+await after(() => paste(page, said.first.text.replace(/rate = "[^"]*"/, 'rate = "5mbit"')));
 said.typed = await page.locator("#controls output").first().textContent();
-await page.locator("#toml").fill(said.first.text.replace("rtt", "rrt"));
+await paste(page, said.first.text.replace("rtt", "rrt"));
 await page.locator("#problem:not(:empty)").waitFor();
 said.problem = await page.locator("#problem").textContent();
-await after(() => page.locator("#toml").fill(said.first.text));
+await after(() => paste(page, said.first.text));
 said.back = [await hash(), await page.locator("#problem").textContent()];
 
 // Flows: algorithm, parameters, one more and one less.
@@ -89,7 +89,7 @@ const linked = await open({}, new URL(page.url()).hash);
 said.linked = { text: await linked.locator("#toml").inputValue(), hash: await linked.locator("#hash").textContent() };
 
 // A long run shows itself on the way and can be stopped.
-await page.locator("#toml").fill(said.first.text.replace('"30s"', '"6000s"').replace('"20mbit"', '"100mbit"'));
+await paste(page, said.first.text.replace('"30s"', '"6000s"').replace('"20mbit"', '"100mbit"'));
 await page.waitForFunction(() => document.getElementById("status").textContent.startsWith("running"));
 said.running = await page.locator("#status").textContent();
 const begun = Date.now();
@@ -114,7 +114,7 @@ const fails = async (code) => {
   return [told, Date.now() - begun];
 };
 const example = await mine.inputValue();
-await after(() => page.locator("#toml").fill(said.first.text));
+await after(() => paste(page, said.first.text));
 await after(() => useIt.click());
 await page.getByRole("button", { name: "Copy the command" }).click();
 said.own = {
@@ -134,6 +134,7 @@ said.wrong = await fails(example.replace("cwnd: this.cwnd", "cwnd: -1"));
 said.chance = await fails(example.replace("this.smss *", "Math.random() *"));
 said.reaches = await fails(example.replace("this.smss = config.smss;", 'fetch("https://example.org/");'));
 said.loops = await fails(example.replace("on_ack(cx, ack) {", "on_ack(cx, ack) {\n    for (;;);"));
+said.makes = await fails(example.replace("this.smss = config.smss;", "for (;;);"));
 await mine.fill(example);
 await after(() => useIt.click());
 said.ownAgain = await hash();
@@ -155,10 +156,10 @@ await after(() => useIt.click());
 
 // A scenario whose text has the word that ends the command's, and the link over the controls.
 const tricky = `${said.first.text}\n[sweep]\n"path.rate" = ["""1mbit\nSCENARIO\necho INJECTED >&2\n: <<'SCENARIO'\n"""]\n`;
-await after(() => page.locator("#toml").fill(tricky));
+await after(() => paste(page, tricky));
 await page.getByRole("button", { name: "Copy the command" }).click();
 said.shell = await page.locator("#command").textContent();
-await after(() => page.locator("#toml").fill(said.first.text));
+await after(() => paste(page, said.first.text));
 await page.locator("a.skip").focus();
 await page.keyboard.press("Enter");
 await page.waitForTimeout(300);
@@ -166,7 +167,7 @@ said.skipped = [await text(), await page.locator("#problem").textContent()];
 
 // Keys of the path without a table of their own.
 const dotted = `duration = "5s"\npath.rate = "20mbit"\npath.rtt = "40ms"\npath.buffer = "1bdp"\n\n[[flow]]\ncc = "cubic"\n`;
-await after(() => page.locator("#toml").fill(dotted));
+await after(() => paste(page, dotted));
 await rate.focus();
 await after(() => page.keyboard.press("ArrowLeft"));
 said.dotted = await text();
@@ -218,9 +219,9 @@ await page.screenshot({ path: join(out, "graded.png"), fullPage: true });
 
 // Names are text, never markup.
 const name = '<img src=x onerror="alert(1)"><b class=injected>';
-await after(() => page.locator("#toml").fill(`# ${name}\n${said.first.text.replace(/^#.*\n/, "")}`));
+await after(() => paste(page, `# ${name}\n${said.first.text.replace(/^#.*\n/, "")}`));
 said.named = await page.locator("h1").textContent();
-await page.locator("#toml").fill(`${said.first.text}name = '${name}'\n`);
+await paste(page, `${said.first.text}name = '${name}'\n`);
 await page.locator("#problem:not(:empty)").waitFor();
 said.refused = await page.locator("#problem").textContent();
 said.injected = await page.locator("img, b.injected").count();

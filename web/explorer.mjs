@@ -23,6 +23,14 @@ export async function explorer(executablePath, file) {
   return { browser, said, open };
 }
 
+/** Puts a text into the editor as pasting does: `fill` types, which takes seconds for a long text. */
+export async function paste(page, text) {
+  await page.locator("#toml").evaluate((area, text) => {
+    area.value = text;
+    area.dispatchEvent(new Event("input"));
+  }, text);
+}
+
 /** Does something that starts a run, and waits for its end; returns the page's time to the picture in ms. */
 export async function after(page, act) {
   const runs = await page.evaluate(() => Number(document.body.dataset.done));

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { paste } from "./explorer.mjs";
 
 const [executablePath, file, ...scenarios] = process.argv.slice(2);
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
@@ -12,7 +13,7 @@ await page.waitForFunction(() => document.body.dataset.done);
 const said = {};
 for (const scenario of scenarios) {
   const runs = await page.evaluate(() => Number(document.body.dataset.done));
-  await page.locator("#toml").fill(readFileSync(scenario, "utf8"));
+  await paste(page, readFileSync(scenario, "utf8"));
   await page.waitForFunction(
     (before) => Number(document.body.dataset.done) > before || document.getElementById("problem").textContent,
     runs,

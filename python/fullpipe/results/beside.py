@@ -238,6 +238,7 @@ def _joined(parts: Sequence[_Part], different: Sequence[Settings], axes: list[Ax
     rows, series = [], []
     points: dict[int, Point] = {}
     metrics: dict[int, Metrics] = {}
+    transfers: dict[tuple[int, int], Path] = {}
     for part in parts:
         first = max(points, default=-1) + 1
         rows.append(part.results.rows.with_columns(pl.col("point").cast(pl.Int64) + first))
@@ -248,6 +249,7 @@ def _joined(parts: Sequence[_Part], different: Sequence[Settings], axes: list[Ax
         series += [
             replace(each, point=points[first + each.point.number]) for each in part.results.series
         ]
+        transfers |= part.results.transfers_from(first)
     titles = dict.fromkeys(part.results.title for part in parts)
     abouts = {part.results.about for part in parts}
     scenarios = {
@@ -268,6 +270,7 @@ def _joined(parts: Sequence[_Part], different: Sequence[Settings], axes: list[Ax
         metrics if len(metrics) == len(points) else {},
         overlay=_overlay(parts, axes, points),
         tested=_tested(parts),
+        transfers=transfers,
     )
 
 

@@ -159,6 +159,10 @@ class Results:
     tested: TestAbout | None = None
     transfers: dict[tuple[int, int], Path] = field(default_factory=dict)
 
+    def transfers_from(self, first: int) -> dict[tuple[int, int], Path]:
+        """Returns the files of transfers for results whose points follow `first` others."""
+        return {(first + number, seed): file for (number, seed), file in self.transfers.items()}
+
     @property
     def runs(self) -> int:
         """The number of runs."""

@@ -118,6 +118,11 @@ def load_runs(directory: Path) -> Results:
         ],
         metrics={number: part.metrics[0] for number, part in enumerate(parts)},
         scenarios=parts[0].scenarios,
+        transfers={
+            at: file
+            for number, part in enumerate(parts)
+            for at, file in part.transfers_from(number).items()
+        },
         overlay=[list(points)],
     )
 

@@ -25,7 +25,9 @@ from fullpipe.report.static_charts import draw_maps, draw_row, map_size
 from fullpipe.report.static_pages import write_pdf
 from fullpipe.report.style import StyleError
 from fullpipe.report.svg import frame_of
+from fullpipe.results import write_shard
 from fullpipe.results.load import load
+from fullpipe.results.sweep import series_name
 from fullpipe.runs.view.pgf import escaped
 from sweep_dir import write_rows
 
@@ -437,6 +439,50 @@ def test_transfers_of_every_run_make_distributions_by_size(
     assert line.x[-1] == pytest.approx(1e3 * float(str(small["completion"].max())))
     again = fullpipe(*sweep, "--trace", "transfers", "--out", "s")
     assert "nothing to run" in again.stdout
+
+
+def arrived(directory: Path, buffer: str, sizes: list[int]) -> Path:
+    """Writes a sweep of a point and two seeds, with transfers of these sizes that take 10 ms each."""
+    text = ARRIVALS.replace('"1bdp"', f'"{buffer}"')
+    rows = pl.DataFrame(
+        [
+            {"point": 0, "seed": seed, "flow": "web", "flow_index": 0, "cc": "cubic", "goodput_bps": 1e6}
+            for seed in (1, 2)
+        ]
+    )  # fmt: skip
+    write_rows(directory, rows, {}, text, [1, 2])
+    (directory / "series").mkdir()
+    for seed in (1, 2):
+        transfers = pl.DataFrame(
+            {"workload": "web", "bytes": sizes, "completion": 0.01 * seed},
+            schema_overrides={"bytes": pl.UInt64},
+        )
+        write_shard(transfers, directory / "series", series_name(f"0-{seed}", "transfers"))
+    return directory
+
+
+def test_a_size_that_is_a_power_of_ten_is_the_first_of_its_decade(tmp_path: Path) -> None:
+    sizes = [0, 1, 9, *(10**power + less for power in range(1, 13) for less in (-1, 0))]
+    charts = blocks(build(arrived(tmp_path / "s", "1bdp", sizes)), "Completion times")
+    assert [each.title for each in charts if isinstance(each, Lines)] == [
+        "below 10 kB",
+        "10 to 100 kB",
+        "100 kB to 1 MB",
+        *("1 to 10 MB", "10 to 100 MB", "100 MB to 1 GB"),
+        *("1 to 10 GB", "10 to 100 GB", "100 GB to 1 TB", "1 to 10 TB"),
+    ]
+    (mega,) = blocks(build(arrived(tmp_path / "mega", "1bdp", [10**6])), "Completion times")
+    assert isinstance(mega, Lines)
+    assert mega.title == "Completion times, 1 to 10 MB"
+
+
+def test_transfers_of_several_results_are_beside_each_other(tmp_path: Path) -> None:
+    places = [arrived(tmp_path / name, name, [5000, 5001]) for name in ("1bdp", "4bdp")]
+    (chart,) = blocks(build(places), "Completion times")
+    assert isinstance(chart, Lines)
+    assert [line.label for line in chart.lines] == ["1bdp", "4bdp"]
+    out = write_panel(places, "completion", SlideForm.CSV, tmp_path / "c.csv")
+    assert "4bdp" in out.read_text(encoding="utf-8")
 
 
 def test_transfers_are_refused_where_there_are_none(fullpipe: Fullpipe, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ _MOST_LINES, _MOST_SCENES = 8, 12
 _POINTS = 400
 """Most points of a line: quantiles of the completion times."""
 _LEAST_DECADE = 1000
+"""Sizes of the first chart, bytes: those of this decade, and all smaller ones."""
 _X = "completion time, ms"
 
 
@@ -90,13 +91,14 @@ def _times(results: Results) -> _Times:
         rows = read_parquet(file, ["workload", "bytes", "completion"])
         sized = rows.with_columns(
             pl.col("workload").cast(pl.String),
-            decade=pl.lit(10).pow(pl.col("bytes").cast(pl.Float64).log10().floor()).cast(pl.Int64),
+            # A logarithm is not exact: that of 1000 may be below 3.
+            digits=pl.col("bytes").cast(pl.String).str.len_bytes(),
         )
-        for (workload, decade), those in sized.group_by("workload", "decade", maintain_order=True):
+        for (workload, digits), those in sized.group_by("workload", "digits", maintain_order=True):
             cc = algorithms.get((number, str(workload)), "unknown")
             who = _Who(scene, str(workload), label, cc)
             times = those["completion"].cast(pl.Float64)
-            found[who][max(int(str(decade)), _LEAST_DECADE)].append(times)
+            found[who][max(10 ** (int(str(digits)) - 1), _LEAST_DECADE)].append(times)
     return found
 
 
@@ -116,7 +118,7 @@ def _row(found: _Times, scene: str, *, several: bool) -> Iterator[Lines]:
                     none.append(name)
                 else:
                     lines.append(line)
-            title = decade_text(decade) + (
+            title = _sizes(decade) + (
                 f", from {some[0].label}" if first or len(every) > len(some) else ""
             )
             if lines:
@@ -135,6 +137,11 @@ def _row(found: _Times, scene: str, *, several: bool) -> Iterator[Lines]:
             log_x=log,
             row="" if alone else row,
         )
+
+
+def _sizes(decade: int) -> str:
+    """Returns the sizes of a chart in words."""
+    return "below 10 kB" if decade == _LEAST_DECADE else decade_text(decade)
 
 
 def _line(name: str, algorithm: str, number: int, times: Sequence[pl.Series]) -> Line | None:

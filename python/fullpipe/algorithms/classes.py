@@ -9,9 +9,11 @@ import importlib
 import os
 import re
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, TypeAlias
 
 from fullpipe.algorithms.guard import admit
@@ -21,7 +23,7 @@ from fullpipe.errors import CONTROLLER, Stopped, refusal
 from fullpipe.scenario.origin import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fullpipe import _core
 
@@ -187,8 +189,9 @@ def described(name: str, made: type) -> _core._GivenController:
     """
     if not (_NAME.fullmatch(name) or IMPORTED.fullmatch(name)):
         raise _refused(name, "not a valid name", 'use letters, digits, "-", "_" and "."')
+    used = _used(made)
     for method in dir(made):
-        if not method.startswith("_") and callable(getattr(made, method)):
+        if not method.startswith("_") and method not in used and callable(getattr(made, method)):
             _refuse_stranger(name, made, method)
     for method in ("on_ack", "decision"):
         if not callable(getattr(made, method, None)):
@@ -220,9 +223,9 @@ def described(name: str, made: type) -> _core._GivenController:
 
 
 def _refuse_stranger(name: str, made: type, method: str) -> None:
-    """Refuses a method that looks like one of the contract, and that nothing calls, not even another method."""
+    """Refuses a method that no other one of the class uses, if it looks like one of the contract."""
     every = (*METHODS, "decision", "observe")
-    if method in every or method in _used(made):
+    if method in every:
         return
     missing = [each for each in every if not hasattr(made, each)]
     plain = {each.replace("_", ""): each for each in missing}
@@ -242,10 +245,45 @@ def _refuse_stranger(name: str, made: type, method: str) -> None:
 
 
 def _used(made: type) -> set[str]:
-    """Returns the names that the methods of a class use."""
-    functions = [value for each in made.__mro__ for value in vars(each).values()]
-    codes = (getattr(each, "__code__", None) for each in functions)
-    return {name for code in codes if code for name in code.co_names}
+    """Returns the names that the methods and properties of a class use, each without its own."""
+    return {
+        name
+        for each in made.__mro__
+        for key, value in vars(each).items()
+        for name in _names(value)
+        if name != key
+    }
+
+
+def _names(attribute: object) -> Iterator[str]:
+    """Yields the names and texts in an attribute's code, also in functions inside it and below its decorators.
+
+    A text may be the name that `getattr` looks up.
+    """
+    left, seen = [attribute], set[int]()
+    while left:
+        value = left.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, CodeType):
+            yield from value.co_names
+            left += value.co_consts
+            yield from (each for each in value.co_consts if isinstance(each, str))
+        elif isinstance(value, tuple | frozenset):
+            yield from (each for each in value if isinstance(each, str))
+        elif isinstance(value, property):
+            left += (value.fget, value.fset, value.fdel)
+        elif isinstance(value, staticmethod | classmethod):
+            left.append(value.__func__)
+        elif isinstance(value, FunctionType):
+            left.append(value.__code__)
+            for cell in value.__closure__ or ():
+                with suppress(ValueError):  # empty
+                    left.append(cell.cell_contents)
+        # The functions that `functools.wraps`, `partialmethod` and `cached_property` keep.
+        inside = getattr(value, "__dict__", {})
+        left += (inside.get(key) for key in ("__wrapped__", "func"))
 
 
 def _param(name: str, key: str, param: Param) -> _core._ParamAbout:

@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 
 _SEQUENCES = 3
 _PATIENCE_S = 2.0
-_DONE: WeakSet[type] = WeakSet()
+_PASSED: WeakSet[type] = WeakSet()
+"""Classes with nothing to refuse. The others are judged again at the next call, by which they may have changed."""
 
 
 def rehearse(classes: Iterable[tuple[str, type]]) -> None:
-    """Rehearses each class once in this process. One that takes seconds is not judged.
+    """Rehearses each class, until it has passed once in this process. One that takes seconds is not judged.
 
     Args:
         classes: Names and classes.
@@ -41,8 +42,7 @@ def rehearse(classes: Iterable[tuple[str, type]]) -> None:
         ScenarioError: When a class decides otherwise when it is made again; the text names the state that is left.
     """
     for name, made in classes:
-        if made not in _DONE and hasattr(os, "fork"):
-            _DONE.add(made)
+        if made not in _PASSED and hasattr(os, "fork"):
             if (left := _in_a_copy(name, made)) is not None:
                 raise refusal(
                     "made again, the class decides otherwise at the same calls: "
@@ -51,6 +51,7 @@ def rehearse(classes: Iterable[tuple[str, type]]) -> None:
                     key="cc",
                     value=name,
                 )
+            _PASSED.add(made)
 
 
 _UNKNOWN = "something outlives the run, or a clock is read"
@@ -133,9 +134,19 @@ def _state(made: type) -> Iterator[tuple[str, object]]:
         yield "the generator of numpy.random", _fingerprint(numpy.random.get_state(legacy=False))
 
 
+_NO_STATE = (
+    "__dict__",
+    "__weakref__",
+    "__doc__",
+    "__module__",
+    "__annotations__",
+    "__slotnames__",  # of `pickle`, and so of a fingerprint
+)
+
+
 def _of_class(of: type) -> Iterator[tuple[str, object]]:
     for key, value in list(vars(of).items()):
-        if key not in ("__dict__", "__weakref__", "__doc__", "__module__", "__annotations__"):
+        if key not in _NO_STATE:
             yield from _of_value(f"{of.__qualname__}.{key}", value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import random
 import subprocess
@@ -179,6 +180,112 @@ def test_helpers_with_other_names_are_fine() -> None:
     assert described("mine", Helped)[0] == "mine"
 
 
+def wrapped(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def outside(*args: object) -> Any:  # noqa: ANN401
+        return method(*args)
+
+    return outside
+
+
+class WrappedInAClass:
+    """A decorator that is a class."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, of: object, _: type) -> Callable[..., Any]:
+        return functools.partial(self.__wrapped__, of)  # type: ignore[attr-defined]
+
+
+class _InAComprehension(Plain):
+    def on_lost(self, *_: object) -> None:
+        [self.on_loss() for _ in range(2)]  # type: ignore[attr-defined]
+
+
+class _InALambda(Plain):
+    def on_lost(self, *_: object) -> None:
+        (lambda: (lambda: self.on_loss())())()  # type: ignore[attr-defined]
+
+
+class _InAProperty(Plain):
+    @property
+    def lost(self) -> None:
+        self.on_loss()  # type: ignore[attr-defined]
+
+
+class _InACachedProperty(Plain):
+    @functools.cached_property
+    def lost(self) -> None:
+        self.on_loss()  # type: ignore[attr-defined]
+
+
+class _InADecorated(Plain):
+    @wrapped
+    def on_lost(self, *_: object) -> None:
+        self.on_loss()  # type: ignore[attr-defined]
+
+
+class _InADecoratedByAClass(Plain):
+    @WrappedInAClass
+    def on_lost(self, *_: object) -> None:
+        self.on_loss()  # type: ignore[attr-defined]
+
+
+class _InAClassMethod(Plain):
+    @classmethod
+    def lost(cls, of: Any) -> None:  # noqa: ANN401
+        of.on_loss()
+
+
+class _InAPartial(Plain):
+    @staticmethod
+    def _lost(of: Any, _: int) -> None:  # noqa: ANN401
+        of.on_loss()
+
+    lost = functools.partialmethod(_lost, 1)
+
+
+class _ByItsText(Plain):
+    def on_lost(self, *_: object) -> None:
+        getattr(self, "on_loss")()  # noqa: B009
+
+
+class _ByOneOfTexts(Plain):
+    def on_lost(self, *_: object) -> None:
+        for name in ("on_loss", "grow"):
+            getattr(self, name)()
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        _InAComprehension,
+        _InALambda,
+        _InAProperty,
+        _InACachedProperty,
+        _InADecorated,
+        _InADecoratedByAClass,
+        _InAClassMethod,
+        _InAPartial,
+        _ByItsText,
+        _ByOneOfTexts,
+    ],
+)
+def test_a_method_that_another_uses_is_a_helper(user: type) -> None:
+    assert described("mine", type("Mine", (user,), {"on_loss": lambda _: None}))[0] == "mine"
+
+
+def test_a_method_that_calls_itself_alone_is_no_helper() -> None:
+    class Mine(Plain):
+        def on_loss(self) -> None:
+            """Handles a loss, it says."""
+            self.on_loss()
+
+    with pytest.raises(package.ScenarioError, match="a method on_loss, which nothing calls"):
+        described("mine", Mine)
+
+
 def test_a_decision_named_otherwise_is_missed() -> None:
     made = type("Mine", (), {"on_ack": lambda *_: None, "decisions": lambda *_: None})
     with pytest.raises(package.ScenarioError, match="did you mean decision"):
@@ -286,9 +393,18 @@ def around() -> type:
     ],
 )
 def test_state_that_outlives_a_run_is_named(made: type, left: str) -> None:
-    with pytest.raises(package.ScenarioError) as refused:
-        run(made)
-    assert left in str(refused.value)
+    for _ in range(2):  # a cell of a notebook is run again
+        with pytest.raises(package.ScenarioError) as refused:
+            run(made)
+        assert left in str(refused.value)
+
+
+def test_a_class_that_is_mended_in_place_is_judged_again() -> None:
+    mended = type("Mended", (Clock,), {})
+    with pytest.raises(package.ScenarioError):
+        run(mended)
+    mended.on_ack = Plain.on_ack  # type: ignore[attr-defined]
+    assert run(mended).metrics["jain"] == 1
 
 
 class Notes(Plain):

@@ -327,8 +327,12 @@ impl Scenario {
         self.route(&flow.route)
             .chain(self.route(&flow.reverse_route))
             .filter(|link| !link.queue.descriptor().aqm)
-            .map(|link| link.sustained().time_for(self.buffer(link)))
-            .fold(self.rtt(flow), |sum, wait| sum + wait)
+            .fold(self.rtt(flow), |sum, link| sum + self.full_wait(link))
+    }
+
+    /// Returns how long a full buffer takes to empty at the start of the run.
+    fn full_wait(&self, link: &Link) -> Span {
+        link.sustained().time_for(self.buffer(link))
     }
 
     /// Returns the largest receive window of `flow`: the given one, or 2 x (BDP + buffers of its
@@ -343,10 +347,9 @@ impl Scenario {
                     .map(Link::sustained)
                     .min()
                     .expect("a route has a link");
-                let back = self
+                let rtt = self
                     .route(&flow.reverse_route)
-                    .map(|link| link.sustained().time_for(self.buffer(link)));
-                let rtt = back.fold(self.rtt(flow), |sum, wait| sum + wait);
+                    .fold(self.rtt(flow), |sum, link| sum + self.full_wait(link));
                 let buffers: Bytes = self
                     .route(&flow.route)
                     .map(|link| self.buffer(link))

@@ -259,3 +259,16 @@ def test_conditions_that_do_not_hold_are_refused(tmp_path: Path, fullpipe: Fullp
         assert said in done.stderr
         assert "fix: " in done.stderr
     assert "no such file" in fullpipe("attack", "shrink", "none.toml", "--keep", "jain > 0").stderr
+
+
+def test_a_warm_up_of_its_own_length_is_a_time_in_what_is_left(
+    tmp_path: Path, fullpipe: Fullpipe
+) -> None:
+    path = '[path]\nrate = "2mbit"\nrtt = "20ms"\nbuffer = "1bdp"\n'
+    (tmp_path / "long.toml").write_text(f'duration = "2s"\n{path}[[flow]]\ncc = "cubic"\n')
+    done = fullpipe(
+        *("attack", "shrink", "long.toml", "--set", "measure_from=auto"),
+        *("--keep", "utilization > 10%", "--seeds", "1"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "auto" not in done.stdout

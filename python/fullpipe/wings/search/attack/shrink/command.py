@@ -80,6 +80,8 @@ def shrink(scenario: str, asked: Asked) -> None:
     own = tables.pop("expect", [])
     tables.pop("sweep", None)
     tables.pop("seed", None)
+    if "measure_from" in tables:  # a time, also where the scenario has a word for it
+        tables["measure_from"] = tomllib.loads(resolved)["measure_from"]
     counter = Counter(of="runs")
     attacked = tables["flow"][0]["cc"] if tables.get("flow") else ""
     so_far = _so_far(asked.out, asked, text, resolved) if asked.out else None

@@ -80,7 +80,7 @@ def lengths(scenarios: Iterable[str], until: str) -> Iterator[Length]:
     """
     if until != RULE:
         raise RuleError(f'{until!r}: not a rule\n  fix: write "{RULE}"')
-    durations, begins = (set(each) for each in zip(*map(_times, scenarios), strict=True))
+    durations, begins = (set(each) for each in zip(*map(times_of, scenarios), strict=True))
     if len(durations) > 1:
         raise RuleError(f"{until}: the points differ in duration\n  fix: give it one value")
     duration = durations.pop()
@@ -95,7 +95,7 @@ def is_drifting(verdicts: Iterable[Steadiness]) -> bool:
     return any(each.verdict == "drifts" for each in verdicts)
 
 
-def _times(scenario: str) -> tuple[float, float]:
+def times_of(scenario: str) -> tuple[float, float]:
     """Returns the duration and the warm-up of a complete scenario, in seconds."""
     import tomllib
 

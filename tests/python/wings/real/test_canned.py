@@ -425,6 +425,15 @@ def test_errors_have_a_fix(words: tuple[str, ...], said: str, fullpipe: Fullpipe
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
+def test_a_usual_warm_up_is_the_one_that_is_measured(fullpipe: Fullpipe) -> None:
+    done = fullpipe("test", "rrul", "--set", "measure_from=auto", "--duration", "20s", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)["phases_s"]["measured"]
+    assert told == pytest.approx(10, rel=0.01)
+    kept = fullpipe("test", "rrul", "--set", f"measure_from={told}s", "--duration", "20s", "--json")
+    assert json.loads(kept.stdout)["values"] == json.loads(done.stdout)["values"]
+
+
 def test_errors_of_the_path_name_the_option(fullpipe: Fullpipe) -> None:
     for words, place in (
         (("--rate", "fast"), "--rate fast: "),

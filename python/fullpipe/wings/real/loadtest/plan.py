@@ -10,6 +10,7 @@ from fullpipe import _core
 from fullpipe.algorithms.resolve import described_in
 from fullpipe.base.toml import document
 from fullpipe.errors import UserError
+from fullpipe.runs.lengths import times_of
 from fullpipe.scenario.origin import PATH, TIMES
 
 if TYPE_CHECKING:
@@ -152,8 +153,8 @@ def plan(
     fixed = [(key, value) for key, value in given.items() if key != "path.profile"]
     classes = described_in(text, fixed)
     scenario = _core.Scenario.parse(text, test.name, fixed, seed, controllers=classes)
-    starts = _seconds(given.get("measure_from", ""))
-    measured = measured if starts is None else starts
+    if "measure_from" in given:
+        _, measured = times_of(scenario.to_toml())
     if not idle < measured < scenario.duration_s:
         raise PlanError(
             f"measure_from = {given.get('measure_from')}: the load is from {idle:g} s to {scenario.duration_s:g} s\n"

@@ -130,19 +130,21 @@ def of_algorithms(algorithms: Sequence[str]) -> str:
 def warm_up(text: str, settings: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
     """Returns the setting of a shorter warm-up, if that of a scenario does not fit the duration that settings have.
 
-    A warm-up of more than half of the duration becomes the usual one, unless the settings have a warm-up.
+    A warm-up of more than half of the duration, or of one in a list of several, becomes the usual one, unless the
+    settings have a warm-up.
     """
     import tomllib
 
     keys = dict(settings)
-    duration = _seconds(keys.get("duration", ""))
-    if duration is None or "measure_from" in keys:
+    durations = [_seconds(each.strip()) for each in keys.get("duration", "").split(",")]
+    known = [each for each in durations if each is not None]
+    if not known or "measure_from" in keys:
         return None
     try:
         usual = _seconds(str(tomllib.loads(text).get("measure_from", "0s")))
     except tomllib.TOMLDecodeError:
         return None  # which the core refuses with its place
-    if usual is None or usual <= duration / 2:
+    if usual is None or usual <= min(known) / 2:
         return None
     return "measure_from", AUTO
 

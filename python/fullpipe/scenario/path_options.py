@@ -68,7 +68,7 @@ PATH_OPTIONS = (
         "duration",
         "duration",
         "TIME",
-        "Length of each run, with a warm-up that is not measured: 10 s or 100 RTTs with full buffers, at most half",
+        'Length of each run; a scenario\'s warm-up of more than half of it becomes "auto"',
         origin.TIMES["duration"],
     ),
 )

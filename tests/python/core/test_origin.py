@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -85,6 +85,44 @@ def test_a_short_duration_shortens_the_warm_up(fullpipe: Fullpipe, tmp_path: Pat
     assert origin.warm_up('measure_from = "10s"', [("duration", "30s")]) is None
     given = ("run", "cubic", "--duration", "12s", "--set", "measure_from=11s", "--json")
     assert json.loads(fullpipe(*given).stdout)["measure_from_s"] == 11
+
+
+_LONG_WARM_UP = """
+duration = "60s"
+measure_from = "20s"
+path = { rate = "2mbit", rtt = "40ms", buffer = "1bdp" }
+flow = [{ cc = "cubic" }]
+"""
+
+
+@pytest.mark.parametrize("words", [("--duration",), ("--set", "duration=")])
+def test_a_list_with_a_short_duration_shortens_the_warm_up(
+    words: tuple[str, ...], fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "long.toml").write_text(_LONG_WARM_UP)
+    option = (
+        [*words[:-1], f"{words[-1]}10s,50s"] if words[-1].endswith("=") else [*words, "10s,50s"]
+    )
+    done = fullpipe("sweep", "long.toml", *option, "--json")
+    assert done.returncode == 0, done.stderr
+    assert [row["duration"] for row in json.loads(done.stdout)] == ["10s", "50s"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"duration": "10s"},
+        {"duration": ["10s", "50s"]},
+        {"set": {"duration": "10s"}},
+        {"axes": {"duration": ["10s", "50s"]}},
+    ],
+    ids=lambda given: "-".join(given),
+)
+def test_a_short_duration_shortens_the_warm_up_in_python(
+    given: dict[str, Any], tmp_path: Path
+) -> None:
+    swept = package.sweep(_LONG_WARM_UP, out=tmp_path / "swept", **given)
+    assert (swept.frame()["goodput_bps"] > 1e6).all()  # measured after the start
 
 
 def test_the_package_has_its_scenarios_and_tables_outside_of_a_checkout(

@@ -14,6 +14,7 @@ from fullpipe.runners import SIMULATOR, chosen
 from fullpipe.runs.given import given, name_of
 from fullpipe.runs.lengths import RULE as STEADY
 from fullpipe.runs.lengths import is_drifting, lengths
+from fullpipe.scenario.origin import TIMES, warm_up
 from fullpipe.scenario.path_options import keyed
 from fullpipe.study.engine import Engine
 from fullpipe.study.spec import SweepSpec
@@ -152,13 +153,18 @@ def sweep(
     if callable(axes):
         points = [[(key, as_set(value)) for key, value in point.items()] for point in axes()]
         axes = None
+    every = [(key, _values(values)) for key, values in {**lists, **(axes or {})}.items()]
+    also = [(key, as_set(value)) for key, value in (set or {}).items()]
+    lasting = [(key, ",".join(values)) for key, values in every if key in TIMES]
+    shorter = warm_up(got.text, [*got.pairs, *also, *lasting])
     spec = SweepSpec(
         got.text,
         got.file,
         given=[(key, value) for key, value in got.settings.items() if isinstance(value, str)],
         fixed=[(key, value) for key, value in got.pairs if not isinstance(got.settings[key], str)]
-        + [(key, as_set(value)) for key, value in (set or {}).items()],
-        axes=[(key, _values(values)) for key, values in {**lists, **(axes or {})}.items()],
+        + also
+        + ([shorter] if shorter else []),
+        axes=every,
         together=list(zip),
         sample=sample,
         repeat=repeat,

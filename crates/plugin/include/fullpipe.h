@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /* The version of the interface, for fullpipe_plugin.version. */
-#define FULLPIPE_VERSION UINT32_C(2)
+#define FULLPIPE_VERSION UINT32_C(3)
 /* Stands for a value that is not there. */
 #define FULLPIPE_NONE UINT64_MAX
 
@@ -272,6 +272,8 @@ struct fullpipe_context {
     uint64_t (*random)(void *host);
     /* Reports a change of state, for the trace. */
     void (*transition)(void *host, struct fullpipe_text from, struct fullpipe_text to, struct fullpipe_text reason);
+    /* Tells the stream that random() draws from, from others. */
+    uint64_t stream;
 };
 
 /* The argument of on_recovery. With owns_recovery = 0, ENTER sets ssthresh, and the transport reduces the window to it. */

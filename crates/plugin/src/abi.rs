@@ -6,7 +6,9 @@
 use core::ffi::c_void;
 
 /// The version of the interface. It changes with any change of this file.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
+/// The oldest version of libraries that fullpipe runs: they do not read [`Context::stream`].
+pub const OLDEST: u32 = 2;
 /// Stands for a value that is not there.
 pub const NONE: u64 = u64::MAX;
 /// Return value of a call: the decision is that of `Plugin::decision`, which is called next.
@@ -260,6 +262,8 @@ pub struct Context {
     /// Reports a change of state: before, after, and the reason. The texts stay valid until the
     /// process ends.
     pub transition: extern "C" fn(host: *mut c_void, from: Text, to: Text, reason: Text),
+    /// The key of the stream that `random` draws from, for [`Rng::of`](fullpipe_units::Rng::of).
+    pub stream: u64,
 }
 
 /// An algorithm. Calls return [`ASK`], [`SAME`] or [`DECIDED`], `decision` and `observe` 0. Another

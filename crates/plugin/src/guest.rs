@@ -31,7 +31,7 @@ struct Guest {
     cc: Box<dyn Controller>,
     /// Whether it listens to sent packets.
     hears: bool,
-    /// Its random stream, begun by the first call.
+    /// The stream of the host, which draws nothing from it itself; begun by the first call.
     rng: Option<Rng>,
     /// The decision that the host knows.
     known: Option<Decision>,
@@ -247,7 +247,7 @@ unsafe fn call(
             now: Time::from_nanos(told.now),
             // SAFETY: the host's pointer is valid for the call.
             conn: unsafe { &*told.conn },
-            rng: rng.get_or_insert_with(|| stream(told)),
+            rng: rng.get_or_insert_with(|| Rng::of(told.stream)),
             observer: &mut HostObserver(told),
         };
         if !call(&mut **cc, cx)? {
@@ -267,14 +267,6 @@ unsafe fn call(
         Ok(Err(problem)) => fail(guest, problem.to_owned()),
         Err(_) => fail(guest, words_of_panic()),
     }
-}
-
-/// Returns the random stream of a controller, seeded by the host's if the algorithm draws.
-#[cold]
-fn stream(told: &abi::Context) -> Rng {
-    let random = DESCRIPTOR.get().is_some_and(|descriptor| descriptor.random);
-    let seed = if random { (told.random)(told.host) } else { 0 };
-    Rng::stream(seed, "plugin", "cc")
 }
 
 fn fail(guest: &mut Guest, error: String) -> i32 {

@@ -8,7 +8,10 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 ///
 /// Streams are keyed by (seed, element or flow name, use); see [`Rng::stream`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rng(Xoshiro256PlusPlus);
+pub struct Rng {
+    drawn: Xoshiro256PlusPlus,
+    key: u64,
+}
 
 impl Rng {
     /// Returns the stream for one `usage` of the element `name`: `Rng::stream(1, "bottleneck",
@@ -26,15 +29,26 @@ impl Rng {
         {
             hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
-        Rng(Xoshiro256PlusPlus::from_rng(
-            &mut SplitMix64::seed_from_u64(hash),
-        ))
+        Rng::of(hash)
+    }
+
+    /// Returns the stream of a [key](Rng::key), from its beginning.
+    pub fn of(key: u64) -> Rng {
+        Rng {
+            drawn: Xoshiro256PlusPlus::from_rng(&mut SplitMix64::seed_from_u64(key)),
+            key,
+        }
+    }
+
+    /// Returns the number that tells this stream from others, whatever was drawn from it.
+    pub const fn key(&self) -> u64 {
+        self.key
     }
 
     /// Returns 64 uniform bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        self.0.next_u64()
+        self.drawn.next_u64()
     }
 
     /// Returns a uniform number in [0, 1) with 53 bits.

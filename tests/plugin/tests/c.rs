@@ -106,7 +106,7 @@ fn layouts() -> String {
         "decision": abi::Decision {
             cwnd, ssthresh, pacing_rate, send_quantum, source_rate, wake_at, ecn, mark_app_limited
         }
-        "context": abi::Context { now, conn, decision, host, random, transition }
+        "context": abi::Context { now, conn, decision, host, random, transition, stream }
         "plugin": abi::Plugin {
             version, owns_recovery, needs, answers_marks, random, name, purpose, params, profiles,
             fields, specifications, create, destroy, error, decision, observe, on_ack, on_sent,

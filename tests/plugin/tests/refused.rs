@@ -114,6 +114,13 @@ fn another_version_of_the_interface_is_refused() {
     assert!(error.fix.starts_with("build it again: "), "{error}");
 }
 
+#[test]
+fn the_version_before_is_loaded() {
+    let text = table("older", "").replace("FULLPIPE_VERSION,", "2,");
+    let library = load(&in_c("older", &text), None, false).expect("a library");
+    assert_eq!(library.descriptor.name, "older");
+}
+
 fn table(name: &str, more: &str) -> String {
     format!(
         "#include <fullpipe.h>\n\

@@ -128,6 +128,7 @@ impl PluginController {
             host: (&raw mut host).cast(),
             random,
             transition,
+            stream: cx.rng.key(),
         };
         match call(self.it, &raw const told) {
             SAME => return false,

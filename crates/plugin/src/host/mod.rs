@@ -226,7 +226,7 @@ fn open(file: &Path) -> Result<&'static Plugin, LoadError> {
     }
     // SAFETY: the table of every version begins with its number.
     let version = unsafe { *pointer.cast::<u32>() };
-    if version != abi::VERSION {
+    if !(abi::OLDEST..=abi::VERSION).contains(&version) {
         return refusal(
             format!(
                 "is for version {version} of the interface, and this fullpipe has version {}",
@@ -235,7 +235,7 @@ fn open(file: &Path) -> Result<&'static Plugin, LoadError> {
             "build it again: `fullpipe plugin build CRATE` in Rust, with this fullpipe's header in C",
         );
     }
-    // SAFETY: the version is ours, and the table stays valid until the process ends.
+    // SAFETY: the tables of these versions are alike, and the table stays valid until the process ends.
     Ok(unsafe { &*pointer })
 }
 

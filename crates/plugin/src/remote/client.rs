@@ -147,8 +147,6 @@ struct Remote {
     channel: Arc<Mutex<Channel>>,
     id: u64,
     hears: bool,
-    /// Whether it draws random numbers, and its stream has not begun.
-    seeds: bool,
     decision: Decision,
 }
 
@@ -194,7 +192,6 @@ impl Remote {
             channel,
             id: 0,
             hears: false,
-            seeds: descriptor.random,
             decision,
         };
         let values = numbers(descriptor, config);
@@ -252,14 +249,16 @@ impl Remote {
         numbers: [u64; 2],
         fill: impl FnOnce(&mut Words),
     ) -> bool {
-        let seed = if std::mem::take(&mut self.seeds) {
-            cx.rng.next_u64()
-        } else {
-            0
-        };
         let (_, _, decision) = self.tell(name, Some(cx.now), |words| {
             let [first, second] = numbers;
-            words.all(&[kind, self.id, cx.now.as_nanos(), seed, first, second]);
+            words.all(&[
+                kind,
+                self.id,
+                cx.now.as_nanos(),
+                cx.rng.key(),
+                first,
+                second,
+            ]);
             words.conn(cx.conn);
             fill(words);
         });

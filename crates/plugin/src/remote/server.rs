@@ -65,7 +65,7 @@ pub fn serve(
                 let served = all
                     .get_mut(&id)
                     .expect("the other side names its controllers");
-                told(kind, served, descriptor, &mut message);
+                told(kind, served, &mut message);
                 (id, false)
             }
         }));
@@ -126,13 +126,11 @@ fn created(descriptor: &Descriptor, message: &mut Message) -> Served {
 }
 
 /// Makes a call of the contract.
-fn told(kind: u64, served: &mut Served, descriptor: &Descriptor, message: &mut Message) {
-    let (now, seed) = (Time::from_nanos(message.word()), message.word());
+fn told(kind: u64, served: &mut Served, message: &mut Message) {
+    let (now, stream) = (Time::from_nanos(message.word()), message.word());
     let (first, second) = (message.word(), message.word());
     let conn = message.conn();
-    let rng = served
-        .rng
-        .get_or_insert_with(|| Rng::stream(seed, descriptor.name, "cc"));
+    let rng = served.rng.get_or_insert_with(|| Rng::of(stream));
     let cx = &mut Context {
         now,
         conn: &conn,

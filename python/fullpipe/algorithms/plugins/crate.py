@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
 from fullpipe.algorithms.plugins import ENDINGS, MANIFEST
+from fullpipe.algorithms.plugins.copied import copied
 from fullpipe.errors import UserError
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _DEPENDENCY = "fullpipe-plugin"
 _STEP = re.compile(
-    r"(?:\x1b\[[\d;]*m| )*(Adding|Compiling|Downloaded|Downloading|Finished|Locking|Updating)\b"
+    r"(?:\x1b\[[\d;]*m| )*"
+    r"(Adding|Blocking.* on package cache|Compiling|Downloaded|Downloading|Finished|Locking|Updating)\b"
 )
 """The beginning of a line of cargo about a step."""
 
@@ -34,11 +36,16 @@ def sources() -> Path:
     return checkout if (checkout / MANIFEST).is_file() else package / "rust" / "plugin"
 
 
-def new(place: Path) -> None:
-    """Writes a crate with an algorithm in a few lines, which has the name of its folder.
+def new(place: Path, original: str | None = None) -> None:
+    """Writes a crate with an algorithm, which has the name of its folder.
+
+    Args:
+        place: The folder of the crate.
+        original: A built-in algorithm whose sources the crate gets; by default, an algorithm in a few lines.
 
     Raises:
-        UserError: When the name can't be one of a crate, belongs to another algorithm, or the folder is there.
+        UserError: When the name can't be one of a crate, belongs to another algorithm, or the folder is there; or the
+            original can't be copied.
         OSError: When the folder can't be written.
     """
     name = place.name
@@ -52,7 +59,7 @@ def new(place: Path) -> None:
         )
     if place.exists():
         raise UserError(f"{place}: it is there already\n  fix: choose another name")
-    template = Path(__file__).with_name("template.rs").read_text(encoding="utf-8")
+    written, needed = _written(name, original)
     version = ".".join(_core.__version__.split(".")[:2])
     files = {
         MANIFEST: f"""\
@@ -66,11 +73,11 @@ crate-type = ["cdylib"]
 
 [dependencies]
 {_DEPENDENCY} = "{version}"
-
+{needed}
 [profile.release]
 codegen-units = 1
 """,
-        "src/lib.rs": template.replace("NAME", name),
+        **written,
         # For cargo and editors without `fullpipe plugin build`; only for this machine.
         ".cargo/config.toml": f"""\
 # The crate {_DEPENDENCY} of the installed fullpipe; `fullpipe plugin build` passes it, too.
@@ -82,6 +89,33 @@ codegen-units = 1
     for file, text in files.items():
         (place / file).parent.mkdir(parents=True, exist_ok=True)
         (place / file).write_text(text, encoding="utf-8")
+
+
+def _written(name: str, original: str | None) -> tuple[dict[str, str], str]:
+    """Returns the source files of a new crate, and lines with what it needs besides fullpipe."""
+    if original is None:
+        template = Path(__file__).with_name("template.rs").read_text(encoding="utf-8")
+        return {"src/lib.rs": template.replace("NAME", name)}, ""
+    crates = sources().parent
+    module, descriptor, files = copied(crates / "cc" / "src" / "algo", original, name)
+    shared = tomllib.loads(
+        Path(_core.__file__).with_name("rust").joinpath(MANIFEST).read_text(encoding="utf-8")
+    )
+    versions = shared["workspace"]["dependencies"]
+    needed = [each for each in ("libm",) if any(f"{each}::" in text for text in files.values())]
+    top = f"""\
+//! The algorithm {name}: at first the {original} of fullpipe {_core.__version__}.
+//!
+//! `fullpipe plugin check . --same-as {original}` says where the two differ, and tests the contract.
+
+pub mod {module};
+
+fullpipe_plugin::plugin!({descriptor});
+"""
+    return (
+        {"src/lib.rs": top} | {f"src/{file}": text for file, text in files.items()},
+        "".join(f'{each} = "{versions[each]}"\n' for each in needed),
+    )
 
 
 def build(crate: Path) -> Path:

@@ -8,7 +8,7 @@ mod pacing;
 mod v1;
 mod v3;
 
-pub use v1::{Bbr1, DESCRIPTOR as BBR1};
+pub use v1::{BBR1, Bbr1};
 pub use v3::{BBR2, BBR3, Bbr, PICOQUIC_2024_09, PICOQUIC_2024_10};
 
 use core::fmt::Debug;

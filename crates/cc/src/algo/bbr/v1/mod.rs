@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Descriptor of BBRv1.
-pub static DESCRIPTOR: Descriptor = Descriptor {
+pub static BBR1: Descriptor = Descriptor {
     name: "bbr1",
     purpose: "Paces at the measured bottleneck bandwidth with at most two BDPs in flight; ignores loss.",
     specifications: &[

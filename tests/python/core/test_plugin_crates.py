@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullpipe import _core
-from fullpipe.algorithms.plugins.crate import build
+from fullpipe.algorithms.plugins.crate import build, new
 from fullpipe.errors import UserError
 
 if TYPE_CHECKING:
@@ -136,6 +136,72 @@ def test_a_new_crate_builds_keeps_the_contract_and_runs(
     with pytest.raises(UserError, match="my-aimd: cargo did not build it"):
         build(tmp_path / "my-aimd")  # builds all crates again
     assert 'remove panic = "abort" from Cargo.toml' in capfd.readouterr().err
+
+
+_NO_COPIES = {
+    "lia": "its flows share state",
+    "rledbat": "an algorithm of the receiver",
+    "bbr3-picoquic-2024-09": "write --from bbr3",
+    "bbr3-picoquic-2024-10": "write --from bbr3",
+    "bbr": "not a built-in algorithm",
+}
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*_NO_COPIES, *(each["name"] for each in _core.algorithms())})
+)
+def test_each_built_in_algorithm_has_a_copy_or_a_reason(name: str, tmp_path: Path) -> None:
+    crate = tmp_path / f"my-{name.replace('++', 'pp')}"
+    if name in _NO_COPIES:
+        with pytest.raises(UserError, match=_NO_COPIES[name]):
+            new(crate, name)
+        assert not crate.exists()
+        return
+    new(crate, name)
+    files = {file: file.read_text() for file in (crate / "src").rglob("*.rs")}
+    code = "\n".join(files.values())
+    assert f'name: "{crate.name}"' in code
+    assert f'name: "{name}"' not in code
+    assert "cc::algo" not in code
+    assert "cfg(test)" not in code
+    assert set(re.findall(r"AnyController::(\w+)", code)) == {"User"}
+
+
+def test_an_unchanged_copy_decides_like_the_original_and_a_changed_one_does_not(
+    fullpipe: Fullpipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A folder of its own: cargo says so where it waits for another one's.
+    monkeypatch.setenv("CARGO_TARGET_DIR", str(ROOT / "target/copies"))
+    monkeypatch.setenv("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
+    made = fullpipe("plugin", "new", "my-bbr", "--from", "bbr3")
+    assert made.returncode == 0, made.stderr
+    assert "plugin check ./my-bbr --same-as bbr3" in made.stdout
+    build(tmp_path / "my-bbr")  # in this process, which has no limit on time
+    words = ["plugin", "check", "my-bbr", "--sequences", "5", "--same-as", "bbr3"]
+    same = fullpipe(*words)
+    assert same.stderr == "", "cargo warns of nothing"
+    assert same.stdout == (
+        "my-bbr keeps the contract: no breach in 5 sequences\nmy-bbr decides like bbr3 in 16 of 16 runs\n"
+    )
+    assert same.returncode == 0
+    rules = tmp_path / "my-bbr/src/bbr/v3/versions.rs"
+    text = rules.read_text()
+    changed = text.replace(
+        '("beta", Default::Number(180.0 / 256.0)),\n    ("headroom"',
+        '("beta", Default::Number(0.9)),\n    ("headroom"',
+    )
+    assert changed != text
+    rules.write_text(changed)
+    other = fullpipe(*words)
+    assert other.returncode == 1, other.stdout + other.stderr
+    assert re.search(r"my-bbr decides like bbr3 in (\d|1[0-5]) of 16 runs", other.stdout)
+    first = r"\n  20 Mbit/s, .*, stack linux.*: from [\d.]+ s on, \w+ in \w+ is \S+, not \S+\n"
+    assert re.search(first, other.stdout)
+    nothing = fullpipe(*words[:-1], "nothing")
+    assert nothing.returncode == 2
+    assert nothing.stderr.endswith(
+        "--same-as nothing: no algorithm of this name\n  fix: `fullpipe list algorithms` has the names\n"
+    )
 
 
 def test_the_example_in_the_tree_runs_and_keeps_the_contract(

@@ -9,12 +9,13 @@ import importlib
 import os
 import re
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from fullpipe.algorithms.guard import admit
 from fullpipe.algorithms.plugins import give, given_as
@@ -23,13 +24,14 @@ from fullpipe.errors import CONTROLLER, Stopped, refusal
 from fullpipe.scenario.origin import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from fullpipe import _core
 
     Controllers = Mapping[str, type]
     Given: TypeAlias = list[_core._GivenController]
 
+_Kind = TypeVar("_Kind")
 METHODS = (
     "on_ack",
     "on_acked",
@@ -203,14 +205,14 @@ def described(name: str, made: type) -> _core._GivenController:
     recovery = getattr(made, "recovery", "prr")
     if recovery not in ("prr", "own"):
         raise _refused(name, f"recovery = {recovery!r}", 'write "prr" or "own"')
-    fields: Mapping[str, Field] = getattr(made, "fields", {})
+    fields = _declared(name, made, "fields", Field)
     if fields and not callable(getattr(made, "observe", None)):
         raise _refused(
             name,
             f"{made.__qualname__} has fields but no method observe",
             "add it: observe() returns their values",
         )
-    params: Mapping[str, Param] = getattr(made, "params", {})
+    params = _declared(name, made, "params", Param)
     purpose = (made.__doc__ or f"{made.__qualname__}, in Python.").strip().partition("\n")[0]
     about = (
         purpose,
@@ -220,6 +222,24 @@ def described(name: str, made: type) -> _core._GivenController:
         bool(getattr(made, "random", False)),
     )
     return name, made, about
+
+
+def _declared(name: str, made: type, table: str, kind: type[_Kind]) -> dict[str, _Kind]:
+    """Returns a table of a class: its parameters or fields.
+
+    Raises:
+        ScenarioError: When it is no table of them.
+    """
+    given: object = getattr(made, table, {})
+    fix = f'write {table} = {{"key": fullpipe.{kind.__name__}(…)}}, as docs/reference/controller.md has it'
+    if not isinstance(given, Mapping):
+        raise _refused(name, f"{made.__qualname__}.{table} is no dict", fix)
+    for key, value in given.items():
+        if not isinstance(key, str) or not isinstance(value, kind):
+            raise _refused(
+                name, f"{made.__qualname__}.{table}[{key!r}] is no fullpipe.{kind.__name__}", fix
+            )
+    return dict(given)
 
 
 def _refuse_stranger(name: str, made: type, method: str) -> None:

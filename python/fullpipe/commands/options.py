@@ -140,6 +140,8 @@ def path_options(
                         )
                     settings.append((option.key, text))
                     called[f"--set {option.key}={text}"] = f"--{option.name} {text}"
+                elif usual := origin.usual(option.key):
+                    called[usual[0]] = f"--{option.name} {usual[1]} (usual)"
             command(**given, path=settings)
 
         with_path.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

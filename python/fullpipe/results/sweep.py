@@ -170,9 +170,8 @@ def _facts(
     whole = "" if runs == about["runs"] else f" of {about['runs']:,}, the sweep is incomplete"
     if runners != ["sim"]:
         facts.append(("Run on", ", ".join(runners)))
-    facts.append(
-        ("Runs", f"{runs:,}{whole}: {about['points']:,} points, seeds {spans(about['seeds'])}")
-    )
+    settings = "one setting" if about["points"] == 1 else f"{about['points']:,} settings"
+    facts.append(("Runs", f"{runs:,}{whole}: {settings}, seeds {spans(about['seeds'])}"))
     facts += [("Machine", ", ".join(words)) for words in _machines(rows)]
     if added := about["added_jitter"]:
         facts.append(
@@ -182,6 +181,10 @@ def _facts(
             )
         )
     return facts
+
+
+_PARTS = ("alone", "together")
+"""The directories of a comparison."""
 
 
 def load_comparison(directory: Path) -> Results:
@@ -194,7 +197,13 @@ def load_comparison(directory: Path) -> Results:
             f"  fix: make a new report of the fleet: fullpipe report {quote(of_fleet['directory'])}"
         )
     about = read_json(file, abouts.ComparisonAbout)
-    parts = [(part, load_sweep(directory / part)) for part in ("alone", "together")]
+    missing = [part for part in _PARTS if not is_there(directory / part / "sweep.json")]
+    if missing:
+        raise NoResultsError(
+            f"{directory}: an interrupted comparison, without runs {' and '.join(missing)}\n"
+            f"  fix: continue it: {about['command']}"
+        )
+    parts = [(part, load_sweep(directory / part)) for part in _PARTS]
     rows, series = [], []
     overlay = []
     points: dict[int, Point] = {}

@@ -127,6 +127,16 @@ def of_algorithms(algorithms: Sequence[str]) -> str:
     return written(titled(algorithms), [{"cc": name} for name in algorithms])
 
 
+def usual(key: str) -> tuple[str, str] | None:
+    """Returns how errors name a key of the path that a scenario of algorithms has without an option, and its value."""
+    name = key.removeprefix("path.")
+    if name == key or name not in PATH:
+        return None
+    value = f'{name} = "{PATH[name]}"'
+    number = of_algorithms(["cubic"]).split("\n").index(value) + 1
+    return f"{ALGORITHMS}:{number}: path.{value}", PATH[name]
+
+
 def warm_up(text: str, settings: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
     """Returns the setting of a shorter warm-up, if that of a scenario does not fit the duration that settings have.
 

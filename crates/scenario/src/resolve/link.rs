@@ -165,7 +165,7 @@ fn check_buffer<T>(
             Limit::Packets(_) => one,
             Limit::Bytes(bytes) => format!("{bytes}, {one}"),
         };
-        let fix = if shown().contains("bdp") {
+        let fix = if shown().contains("bdp") || shown().contains("default") {
             "a BDP is rate x RTT: give a larger rate or rtt, or a buffer like \"100packets\""
         } else {
             "give a larger buffer, like \"100packets\""

@@ -40,7 +40,7 @@ class Setup(NamedTuple):
     """A run of both algorithms."""
 
     words: str
-    """What it has, in words."""
+    """Path, stack and other flows, in words."""
     keys: dict[str, Setting]
     """The settings of :func:`fullpipe.run`."""
     beside: tuple[str, ...]
@@ -61,14 +61,14 @@ class Difference(NamedTuple):
 
 
 def setups(names: Sequence[str]) -> list[Setup]:
-    """Returns the runs in which algorithms of these names are compared: paths, stacks, alone and beside another one."""
+    """Returns the runs in which algorithms of these names are compared: paths, stacks, alone and together with another one."""
     beside = "newreno" if "cubic" in names else "cubic"
     needs = {each["name"]: each["needs"] for each in _core.algorithms()}
     # With L4S semantics, an algorithm chooses the codepoint itself.
     chooses = any("ECT(1)" in needs.get(name, ()) for name in names)
     return [
         Setup(
-            f"{path}, stack {stack}{f', beside {other}' if other else ''}",
+            f"{path}, stack {stack}{f', with {other}' if other else ''}",
             {
                 **{
                     key: value
@@ -159,7 +159,7 @@ def _of_table(
     unequal = {name: one[name].ne_missing(two[name]).arg_true() for name in columns}
     first = {name: places[0] for name, places in unequal.items() if len(places)}
     if first:
-        # Of one row, the first column: the earliest cause stands in front of what follows from it.
+        # The first column of the row: the earliest cause stands in front of its consequences.
         column = min(first, key=lambda name: first[name])
         row = first[column]
         time = min(float(each[clock][row]) for each in (one, two))

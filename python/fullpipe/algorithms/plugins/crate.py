@@ -92,7 +92,7 @@ codegen-units = 1
 
 
 def _written(name: str, original: str | None) -> tuple[dict[str, str], str]:
-    """Returns the source files of a new crate, and lines with what it needs besides fullpipe."""
+    """Returns the source files of a new crate, and lines with its dependencies besides fullpipe."""
     if original is None:
         template = Path(__file__).with_name("template.rs").read_text(encoding="utf-8")
         return {"src/lib.rs": template.replace("NAME", name)}, ""

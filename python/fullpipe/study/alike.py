@@ -61,7 +61,7 @@ class Difference(NamedTuple):
 
 
 def setups(names: Sequence[str]) -> list[Setup]:
-    """Returns the runs in which algorithms of these names are compared: paths, stacks, alone and together with another one."""
+    """Returns the runs that compare algorithms of these names: paths, stacks, alone and together with another one."""
     beside = "newreno" if "cubic" in names else "cubic"
     needs = {each["name"]: each["needs"] for each in _core.algorithms()}
     # With L4S semantics, an algorithm chooses the codepoint itself.

@@ -514,6 +514,16 @@ def test_reasons_without_end_are_refused() -> None:
     [
         (type("NoDecision", (), {"on_ack": lambda *_: None}), "no method decision"),
         (type("Bad", (Broken,), {"recovery": "mine"}), "recovery = 'mine'"),
+        (
+            type("Bad", (Broken,), {"params": {"beta": 0.8}}),
+            r"Bad.params\['beta'\] is no fullpipe.Param",
+        ),
+        (type("Bad", (Broken,), {"params": ["beta"]}), "Bad.params is no dict"),
+        (type("Bad", (Broken,), {"fields": {"w": "B"}}), r"Bad.fields\['w'\] is no fullpipe.Field"),
+        (
+            type("Bad", (Broken,), {"fields": {1: package.Field("B")}}),
+            r"Bad.fields\[1\] is no fullpipe.Field",
+        ),
         (type("Bad", (Broken,), {"fields": {"x": package.Field()}}), "no method observe"),
         (
             type("Bad", (Broken,), {"params": {"x": package.Param(2.0, 0.0, 1.0)}}),

@@ -60,6 +60,15 @@ def test_an_option_sets_the_key_that_it_names(fullpipe: Fullpipe, option: object
     assert compared.stderr.startswith(f"error: --{name} what: ")
 
 
+def test_an_error_about_the_usual_path_names_its_option(fullpipe: Fullpipe) -> None:
+    done = fullpipe("run", "cubic", "--rate", "8kbit")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: --buffer default (usual): this buffer holds less than one packet of 1500 bytes\n"
+        '  fix: a BDP is rate x RTT: give a larger rate or rtt, or a buffer like "100packets"\n'
+    )
+
+
 def test_a_list_of_an_option_is_an_axis_of_a_sweep_and_no_run(fullpipe: Fullpipe) -> None:
     done = fullpipe("sweep", "cubic", "bbr3", "--buffer", "1bdp,4bdp", *SHORT, "--json")
     assert done.returncode == 0, done.stderr

@@ -329,7 +329,7 @@ def test_other_forms_have_every_picture(swept: Path, form: Form, tmp_path: Path)
 
 def test_a_sweep_that_has_not_ended_says_so(tmp_path: Path) -> None:
     report = build(_made_up(tmp_path / "s", _told, runs=100))
-    assert ("Runs", "32 of 100, the sweep is incomplete: 4 points, seeds 1–8") in report.facts
+    assert ("Runs", "32 of 100, the sweep is incomplete: 4 settings, seeds 1–8") in report.facts
 
 
 def test_what_has_no_results_is_refused_with_a_fix(fullpipe: Fullpipe, tmp_path: Path) -> None:

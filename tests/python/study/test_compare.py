@@ -218,6 +218,10 @@ def test_what_is_interrupted_resumes_and_has_the_rows_of_one_that_was_not(
     assert how == signal.SIGKILL or "the same command resumes there" in said
     finished = {file: file.stat().st_mtime_ns for file in tmp_path.glob("kept/*/runs/[0-9]*")}
     assert 0 < sum(pl.read_parquet(file)["flow"].len() for file in finished) < 24
+    shown = fullpipe("report", "kept")
+    assert shown.returncode == 2
+    assert shown.stderr.startswith("error: kept: an interrupted comparison, without runs ")
+    assert "\n  fix: continue it: fullpipe compare cubic newreno " in shown.stderr
     again = fullpipe(*call, "kept")
     assert again.returncode == 0, again.stderr
     assert finished == {file: file.stat().st_mtime_ns for file in finished}, (

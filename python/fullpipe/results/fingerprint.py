@@ -1,7 +1,8 @@
 """Fingerprints of rows of metrics, and of all rows of a sweep.
 
 The fingerprint of a row has the names and values of its columns: numbers with all their bits, texts, and no empty
-value. That of a sweep has those of its rows, in any order.
+value. The version of the program and the machine are not part of it. That of a sweep has those of its rows, in any
+order.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 NAME = "fingerprint"
 """The column of rows with it, and the entry of descriptions."""
 _DIGITS = 16
-_OF_MACHINE = "host."
-"""The beginning of the names of columns about the machine."""
+_OF_PROGRAM = ("version", "host")
+"""Names of columns and metrics that tell of the program and the machine; those of a machine have dots behind it."""
 
 
 def of_rows(rows: pl.DataFrame) -> pl.Series:
@@ -55,8 +56,8 @@ def of_all(fingerprints: Iterable[str]) -> str:
 
 
 def is_of_run(name: str) -> bool:
-    """Returns whether a column is part of the fingerprint: neither the machine nor the fingerprint itself."""
-    return name != NAME and not name.startswith(_OF_MACHINE)
+    """Returns whether a run decides a column: not the program, not the machine, and not the fingerprint itself."""
+    return name != NAME and name.partition(".")[0] not in _OF_PROGRAM
 
 
 def _kind(column: pl.Series) -> str:

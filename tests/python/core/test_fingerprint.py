@@ -37,10 +37,12 @@ def test_names_of_columns_count() -> None:
     assert of_rows(ROWS).to_list() != of_rows(ROWS.rename({"drops": "marks"})).to_list()
 
 
-def test_order_of_rows_and_columns_and_empty_columns_do_not_count() -> None:
+def test_order_version_machine_and_empty_columns_do_not_count() -> None:
     once = of_rows(ROWS)
     other = ROWS.select(reversed(ROWS.columns)).with_columns(
-        more=pl.lit(None, dtype=pl.Float64), **{"host.kernel": pl.lit("6.12")}
+        more=pl.lit(None, dtype=pl.Float64),
+        version=pl.lit("0.2.0"),
+        **{"host.kernel": pl.lit("6.12")},
     )
     assert of_rows(other.reverse()).reverse().to_list() == once.to_list()
     assert of_all(once.reverse()) == of_all(once)

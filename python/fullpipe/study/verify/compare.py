@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -9,7 +10,7 @@ import polars as pl
 from fullpipe.results.fingerprint import is_of_run
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 _MISSING = "no such row"
 
@@ -52,16 +53,21 @@ class Cell(NamedTuple):
 
 
 def rows(
-    kept: pl.DataFrame, again: pl.DataFrame, keys: Sequence[str], of_run: Sequence[str]
+    kept: pl.DataFrame,
+    again: pl.DataFrame,
+    keys: Sequence[str],
+    of_run: Sequence[str],
+    *,
+    whole: bool,
 ) -> dict[tuple[Any, ...], Cell]:
-    """Compares the columns of the kept rows; returns the first difference of each run that has one.
+    """Compares the columns of rows; returns the first difference of each run that has one.
 
     Args:
         kept: The kept rows.
-        again: The rows of the repetition. Columns that the kept rows lack are not compared, since another build may
-            have more.
+        again: The rows of the repetition.
         keys: The columns that tell rows apart.
         of_run: Those of them that tell runs apart.
+        whole: Whether to compare columns that the kept rows lack, too; :func:`new` names those of another build.
     """
     found: dict[tuple[Any, ...], Cell] = {}
     for some, other, one in ((kept, again, True), (again, kept, False)):
@@ -70,15 +76,27 @@ def rows(
             found.setdefault(tuple(row[each] for each in of_run), Cell(row, "the row", *there))
     kept = kept.join(again.select(keys), on=keys, how="semi").sort(keys)
     again = again.join(kept.select(keys), on=keys, how="semi").sort(keys)
-    for name in kept.columns:
+    for name in [*kept.columns, *(new(kept, again) if whole else ())]:
         if name in keys or not is_of_run(name):
             continue
-        ours, theirs = _alike(kept[name], _column(again, name))
+        was, now = _column(kept, name), _column(again, name)
+        ours, theirs = _alike(was, now)
         for place in ours.ne_missing(theirs).arg_true():
             row = kept.select(keys).row(place, named=True)
-            cell = Cell(row, name, kept[name][place], _column(again, name)[place])
+            cell = Cell(row, name, was[place], now[place])
             found.setdefault(tuple(row[each] for each in of_run), cell)
     return found
+
+
+def new(kept: pl.DataFrame, again: pl.DataFrame) -> list[str]:
+    """Returns the columns with values that only the rows of the repetition have."""
+    return [
+        each.name
+        for each in again
+        if each.name not in kept.columns
+        and is_of_run(each.name)
+        and each.null_count() < again.height
+    ]
 
 
 def tables(kept: pl.DataFrame, again: pl.DataFrame) -> Cell | None:
@@ -95,26 +113,50 @@ def tables(kept: pl.DataFrame, again: pl.DataFrame) -> Cell | None:
 
 
 def metrics(
-    kept: Mapping[str, Any], again: Mapping[str, Any], without: Collection[str]
+    kept: Mapping[str, Any],
+    again: Mapping[str, Any],
+    without: Collection[str] = (),
+    *,
+    whole: bool,
 ) -> Cell | None:
     """Returns the first difference of the metrics of a run; None if they are equal.
 
     Args:
         kept: The kept metrics.
-        again: Those of the repetition; entries that the kept ones lack are not compared.
+        again: Those of the repetition.
         without: Entries to leave out.
+        whole: Whether to compare entries that the kept ones lack, too; :func:`new_entries` names those of another
+            build.
     """
-    for name in kept:
-        if name not in without:
-            for path, ours, theirs in _unequal(name, kept[name], again.get(name)):
-                return Cell({}, path, ours, theirs)
+    for path, ours, theirs in _unequal("", kept, again):
+        top = path.partition(".")[0]
+        if top in without or not is_of_run(top) or (ours is _NOTHING and not whole):
+            continue
+        return Cell({}, path, *(None if each is _NOTHING else each for each in (ours, theirs)))
     return None
 
 
+def new_entries(
+    kept: Mapping[str, Any], again: Mapping[str, Any], without: Collection[str] = ()
+) -> list[str]:
+    """Returns the names of the entries that only the repetition has, without the numbers of flows and links."""
+    found = {
+        ".".join(word for word in path.split(".") if not word.isdigit()): None
+        for path, ours, _ in _unequal("", kept, again)
+        if ours is _NOTHING and (top := path.partition(".")[0]) not in without and is_of_run(top)
+    }
+    return list(found)
+
+
+_NOTHING = object()
+"""The value of an entry that is not there."""
+
+
 def _unequal(path: str, kept: Any, again: Any) -> Iterator[tuple[str, object, object]]:  # noqa: ANN401
-    if isinstance(kept, dict) and isinstance(again, dict):
-        for key in kept:
-            yield from _unequal(f"{path}.{key}", kept[key], again.get(key))
+    if isinstance(kept, Mapping) and isinstance(again, Mapping):
+        for key in dict.fromkeys([*kept, *again]):
+            inside = f"{path}.{key}" if path else key
+            yield from _unequal(inside, kept.get(key, _NOTHING), again.get(key, _NOTHING))
     elif isinstance(kept, list) and isinstance(again, list) and len(kept) == len(again):
         for number, (one, other) in enumerate(zip(kept, again, strict=True)):
             yield from _unequal(f"{path}.{number}", one, other)

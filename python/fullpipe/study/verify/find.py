@@ -141,7 +141,9 @@ class Found:
             if of and kept.height and self._can_run(spec, of, place, directory):
                 kept = kept[[each.name for each in kept if each.null_count() < kept.height]]
                 level = about.get("trace", "off")
-                self.parts.append(Rows(place, spec, of, kept, without, directory, level))
+                self.parts.append(
+                    Rows(place, spec, of, kept, without, directory, level, _is_ours(about))
+                )
 
     def _check(self, directory: Path, place: str) -> None:
         about = read_sealed(directory / stored.FILE, stored.CheckAbout, stored.FORMAT)
@@ -156,7 +158,9 @@ class Found:
             )
             if of and self._can_run(spec, of, place, directory):
                 where = f"{place}, {each['file']}"
-                self.parts.append(Rows(where, spec, of, kept, frozenset(_ORDER)))
+                self.parts.append(
+                    Rows(where, spec, of, kept, frozenset(_ORDER), whole=_is_ours(about))
+                )
 
     def _study(self, directory: Path, place: str) -> None:
         about = read_made(directory)
@@ -166,7 +170,7 @@ class Found:
             return
         self._made_by(about)
         if of := self._runner(about["study"]["runner"], place):
-            study = Study(place, directory, about["study"], of)
+            study = Study(place, directory, about["study"], of, _is_ours(about))
             try:
                 study.published  # noqa: B018  (reads the files that it names)
             except (ScenarioError, UserError) as error:
@@ -204,7 +208,17 @@ class Found:
             self.notes[f"{place}: the trace is not compared: its interval is not kept"] = None
         seed = int(metrics["seed"])
         self._single[name].runs.append(
-            Single(place, spec.text, spec.file, changes, seed, metrics, files, level)
+            Single(
+                place,
+                spec.text,
+                spec.file,
+                changes,
+                seed,
+                metrics,
+                files,
+                level,
+                _is_ours(about),
+            )
         )
 
     def _runner(self, name: str, place: str) -> Runner | None:
@@ -233,7 +247,7 @@ class Found:
         self.refused.append(Refused(place, reason, load or fix or "repeat it where that is there"))
 
     def _made_by(self, about: Made) -> None:
-        if about.get("build") != build():
+        if not _is_ours(about):
             text = f"made by {in_words(about)}; this is {in_words()}"
             self.notes[text] = None
 
@@ -265,6 +279,11 @@ def find(directory: Path, named: str) -> Found:
             f"{named}: no results\n  fix: name a directory that run, sweep, compare, check, evaluate or reproduce wrote"
         )
     return found
+
+
+def _is_ours(about: Made | None) -> bool:
+    """Whether this build made results."""
+    return about is not None and about.get("build") == build()
 
 
 def _clocked() -> set[str]:

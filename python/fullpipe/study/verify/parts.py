@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     Tables = dict[str, pl.DataFrame]
 
 KEYS = ("point", "seed", "flow_index")
-_OF_MACHINE = ("version", "host")
-"""Entries of metrics that tell of the program and the machine."""
 _OF_TRACE = ("trace_hash", "events")
 """Entries of metrics that a trace decides, too."""
 
@@ -88,6 +86,7 @@ class Rows(Part):
         without: Columns that no run decides: of the points, and of the order.
         directory: The directory of recorded traces; None without any.
         level: The trace level of the first seeds.
+        whole: Whether this build made them, so that it has no further columns.
     """
 
     place: str
@@ -97,6 +96,7 @@ class Rows(Part):
     without: frozenset[str] = frozenset()
     directory: Path | None = None
     level: str = "off"
+    whole: bool = True
     traces: int = 0
     notes: list[str] = field(default_factory=list)
 
@@ -141,7 +141,9 @@ class Rows(Part):
         runs = pl.DataFrame(places, dict.fromkeys(KEYS[:2], pl.Int64), orient="row")
         kept = self.kept.join(runs, on=KEYS[:2], how="semi").sort(KEYS)
         again = pl.concat(done, how="diagonal_relaxed")
-        found = compare.rows(kept, again, KEYS, KEYS[:2])
+        found = compare.rows(kept, again, KEYS, KEYS[:2], whole=self.whole)
+        if not self.whole:
+            self.notes += further(self.place, compare.new(kept, again))
         for point, seed in sorted(found):
             yield self._said(point, seed, found[point, seed])
         if fingerprint.NAME in kept.columns:
@@ -274,8 +276,11 @@ class Runs(Part):
             for count, (number, (metrics, tables)) in enumerate(done, 1):
                 tick(count)
                 each = runs[number]
-                without = _OF_MACHINE if each.level else (*_OF_MACHINE, *_OF_TRACE)
-                cell = compare.metrics(each.metrics, metrics, without)
+                without = () if each.level else _OF_TRACE
+                cell = compare.metrics(each.metrics, metrics, without, whole=each.whole)
+                if not each.whole:
+                    new = compare.new_entries(each.metrics, metrics, without)
+                    self.notes += further(each.place, new)
                 if each.level and cell is None and each.files:
                     self.traces += 1
                     cell = _of_tables(
@@ -298,6 +303,7 @@ class Single:
         metrics: Its metrics.
         files: Its recorded tables.
         level: Its trace level; None if it is unknown.
+        whole: Whether this build made it, so that it has no further metrics.
     """
 
     place: str
@@ -308,6 +314,16 @@ class Single:
     metrics: Mapping[str, Any]
     files: Mapping[str, Path]
     level: str | None
+    whole: bool
+
+
+def further(place: str, names: Sequence[str]) -> list[str]:
+    """Returns the note about numbers that only this build has; nothing without any."""
+    return (
+        [f"{place}: not compared, since only this build has them: {', '.join(names)}"]
+        if names
+        else []
+    )
 
 
 def _recorded(run: Run) -> tuple[str | None, Tables]:

@@ -20,7 +20,7 @@ from fullpipe.study.reproduce.study import StudyOutcome, judged, split
 from fullpipe.study.verdicts.judged import records
 from fullpipe.study.verify import compare
 from fullpipe.study.verify.compare import Difference
-from fullpipe.study.verify.parts import Part
+from fullpipe.study.verify.parts import Part, further
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,12 +45,14 @@ class Study(Part):
         directory: The directory.
         about: The options of the study.
         runner: The runner.
+        whole: Whether this build made them.
     """
 
     place: str
     directory: Path
     about: StudyAbout
     runner: Runner
+    whole: bool
     traces: int = 0
     notes: list[str] = field(default_factory=list)
 
@@ -109,7 +111,9 @@ class Study(Part):
         kept = read_parquet(self.directory / "runs.parquet", _KEYS)
         if len(runs) < len(self._runs):
             kept = kept.join(again.select("case", "seed"), on=("case", "seed"), how="semi")
-        found = compare.rows(kept, again, _KEYS, _KEYS[:2])
+        found = compare.rows(kept, again, _KEYS, _KEYS[:2], whole=self.whole)
+        if not self.whole:
+            self.notes += further(self.place, compare.new(kept, again))
         for (case, seed), cell in sorted(found.items()):
             what = f"flow {cell.row['flow']}"
             where = (self.place, f"case {case}, seed {seed}", what)
@@ -120,6 +124,6 @@ class Study(Part):
     def _verdicts(self, done: StudyOutcome) -> Iterator[Difference]:
         kept = read_json(self.directory / "table.json", list[dict[str, Any]])
         again = json.loads(json.dumps(records(done.judged)))
-        cell = compare.metrics({"table.json": kept}, {"table.json": again}, ())
+        cell = compare.metrics({"table.json": kept}, {"table.json": again}, whole=self.whole)
         if cell:
             yield Difference(self.place, "", "", cell.column, cell.kept, cell.again)

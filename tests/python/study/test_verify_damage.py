@@ -1,0 +1,174 @@
+"""`fullpipe verify`: each kind of damage of each kind of kept results is found, or said not to be compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+import pytest
+
+import served
+from conftest import SCENARIO
+from fullpipe.results import write_shard
+from fullpipe.results.kept import parquet_about
+from fullpipe.results.sums import SUMS, is_shard, stem, write_json
+from test_evaluate import SMALL
+from test_published import GOOD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+KINDS = {
+    "run": "run base.toml --out kept",
+    "sweep": "sweep base.toml --buffer 1bdp,2bdp --repeat 2 --out kept",
+    "comparison": "compare cubic newreno --duration 1s --repeat 2 --out kept",
+    "check": "check base.toml --repeat 2 --out kept",
+    "study": "reproduce small.toml --seeds 2 --out kept",
+    "evaluation": "evaluate cubic --suite suite.toml --seeds 2 --out kept",
+}
+
+
+def rewritten(file: Path, frame: pl.DataFrame) -> None:
+    """Replaces the rows of a file; a shard keeps its name and its description, and gets the right checksum."""
+    if not is_shard(file):
+        frame.write_parquet(file)
+        return
+    about = parquet_about(file, "fullpipe")
+    file.unlink()
+    write_shard(frame, file.parent, stem(file), about)
+
+
+def resealed(file: Path, **changes: object) -> None:
+    """Changes entries of a description, with the right checksum; None leaves one out."""
+    about = json.loads(file.read_text())
+    del about["checksum"]
+    write_json(file, {key: each for key, each in (about | changes).items() if each is not None})
+
+
+def unsummed(directory: Path) -> None:
+    """Deletes the checksums of files that do not grow."""
+    for sums in directory.rglob(SUMS):
+        sums.unlink()
+
+
+def other_build(directory: Path) -> None:
+    unsummed(directory)
+    for name in ("sweep.json", "check.json"):
+        for file in directory.rglob(name):
+            resealed(file, build="0" * 16)
+    for file in directory.rglob("made.json"):
+        file.write_text(json.dumps({**json.loads(file.read_text()), "build": "0" * 16}))
+
+
+def rows(directory: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+    """Changes all rows of runs, or the metrics of a run, but not the fingerprints."""
+    unsummed(directory)
+    for file in sorted(directory.rglob("*.parquet")):
+        frame = pl.read_parquet(file)
+        if "goodput_bps" in frame.columns and "cwnd" not in frame.columns:
+            rewritten(file, change(frame))
+
+
+def metrics(directory: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    unsummed(directory)
+    for file in directory.rglob("metrics.json"):
+        found = json.loads(file.read_text())
+        change(found)
+        file.write_text(json.dumps(found))
+
+
+def version(directory: Path) -> None:
+    rows(
+        directory,
+        lambda frame: (
+            frame.with_columns(version=pl.lit("0.0.9")) if "version" in frame.columns else frame
+        ),
+    )
+    metrics(directory, lambda found: found.update(version="0.0.9"))
+
+
+def fewer(directory: Path) -> None:
+    """Leaves out a number, as of a build that did not have it; the fingerprints of rows do not have it."""
+    from fullpipe.results.fingerprint import NAME, of_all, of_rows
+
+    def without(frame: pl.DataFrame) -> pl.DataFrame:
+        frame = frame.drop("retransmits")
+        if NAME not in frame.columns:
+            return frame
+        more = [name for name in frame.columns if name.startswith("path.") or name == NAME]
+        return frame.with_columns(of_rows(frame.drop(more)))
+
+    rows(directory, without)
+    for file in directory.rglob("sweep.json"):
+        known = [pl.read_parquet(each)[NAME] for each in (file.parent / "runs").iterdir()]
+        resealed(file, fingerprint=of_all(pl.concat(known)))
+    metrics(directory, lambda found: [each.pop("retransmits") for each in found["flows"]])
+
+
+def fewer_in_another_build(directory: Path) -> None:
+    fewer(directory)
+    other_build(directory)
+
+
+class Damage(NamedTuple):
+    """A damage: the kinds that it is done to, the change, the exit code of `verify`, and words of its output."""
+
+    kinds: str
+    change: Callable[[Path], object]
+    code: int
+    words: str
+
+
+DAMAGES = {
+    "other version": Damage("run sweep comparison check", version, 0, " equal"),
+    "fewer numbers": Damage("run sweep check", fewer, 1, "retransmits is empty, and "),
+    "fewer numbers, other build": Damage(
+        "run sweep check", fewer_in_another_build, 0, "since only this build has them: "
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Path]]:
+    """Returns the results of a kind, which are made once."""
+    made: dict[str, Path] = {}
+
+    def original(kind: str) -> Path:
+        if kind not in made:
+            place = tmp_path_factory.mktemp(kind)
+            (place / "base.toml").write_text(
+                SCENARIO.replace("seed", 'expect = ["flow.*.goodput >= 1kbit"]\nseed', 1)
+            )
+            (place / "small.toml").write_text(GOOD)
+            (place / "suite.toml").write_text(SMALL)
+            done = called(place, *shlex.split(KINDS[kind]))
+            assert done[0] in (0, 1, 3), done
+            made[kind] = place / "kept"
+        return made[kind]
+
+    yield original
+
+
+def called(place: Path, *words: str) -> tuple[int, str]:
+    done = served.call(list(words), place, {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"})
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout + done.stderr
+
+
+CASES = [(kind, name) for name, of in DAMAGES.items() for kind in of.kinds.split()]
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES, ids=map(" ".join, CASES))
+def test_damage_is_found_and_named(
+    originals: Callable[[str], Path], tmp_path: Path, kind: str, name: str
+) -> None:
+    shutil.copytree(originals(kind), tmp_path / "kept")
+    damage = DAMAGES[name]
+    damage.change(tmp_path / "kept")
+    code, said = called(tmp_path, "verify", "kept")
+    assert (code, damage.words in said) == (damage.code, True), said

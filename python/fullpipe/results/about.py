@@ -43,7 +43,7 @@ class SweepAbout(Made):
     added_jitter: dict[str, str | list[str]]
     algorithms: NotRequired[list[Own]]
     trace: NotRequired[str]
-    """The trace level of the first seeds, as the user or the number of points chose it."""
+    """The trace level as the user chose it, or the number of points (`auto`, `off`); there from the beginning."""
     fingerprint: NotRequired[str]
     """The fingerprint of all rows; without it a run is missing, or only real clocks ran."""
 

@@ -36,6 +36,14 @@ cc = "cubic"
 [[flow]]
 cc = "bbr1"
 """
+WORKLOAD = """\
+[[workload]]
+cc = "cubic"
+name = "web"
+model = "lognormal median 10kB sigma 2 max 200kB"
+load = 0.2
+stop = "400ms"
+"""
 # 16 runs of it are about a second of work.
 LONG = BASE.replace('"500ms"', '"5s"').replace("10mbit", "1gbit")
 # The command with shards of a few runs.
@@ -491,6 +499,38 @@ def test_a_directory_takes_no_option_that_changes_it(fullpipe: Fullpipe, scenari
         assert done.returncode == 2
         assert said in done.stderr
         assert "  fix: " in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("level", ["100ms", "100ms transfers", "off"])
+def test_a_directory_keeps_its_trace_level_from_the_beginning(
+    fullpipe: Fullpipe, tmp_path: Path, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_given: object, **_named: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    base = tmp_path / "base.toml"
+    base.write_text(BASE + WORKLOAD)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(SweepStore, "add", stop)
+        package.sweep(base, repeat=2, trace=level, out="kept")
+
+    def kept() -> str:
+        return str(json.loads((tmp_path / "kept/sweep.json").read_text())["trace"])
+
+    def recorded() -> int:
+        return len(list((tmp_path / "kept").glob("series/*.parquet")))
+
+    assert kept() == level
+    assert fullpipe("sweep", "kept").returncode == 0
+    once = recorded()
+    assert (kept(), bool(once)) == (level, level != "off")
+    assert fullpipe("sweep", "kept", "--repeat", "3").returncode == 0
+    assert (kept(), recorded()) == (level, once + ("transfers" in level))
+    assert ("3 with" if "transfers" in level else "3 of 3 equal") in fullpipe(
+        "verify", "kept"
+    ).stdout
 
 
 def test_a_directory_of_another_build_is_shown_and_does_not_go_on(

@@ -91,6 +91,10 @@ class OtherProgramError(UserError):
     """Another build of fullpipe, or other code of the user's, made a sweep; the text has the fix."""
 
 
+class FewerSeedsError(UserError):
+    """A kept sweep has more seeds than the user asks for; the text has the fix."""
+
+
 def is_kept(name: str) -> bool:
     """Returns whether an argument names the directory or the URL of a kept sweep."""
     return objects.is_url(name) or (Path(name) / abouts.SWEEP).is_file()
@@ -116,6 +120,7 @@ def again(
         asked: The metrics to show.
 
     Raises:
+        FewerSeedsError: When it has more seeds.
         OtherProgramError: When another build or another code made the runs, and some are missing.
         ScenarioError: When an algorithm of it is not here.
         DamagedError: When a file is damaged.
@@ -125,7 +130,7 @@ def again(
     about = abouts.sweep(directory)
     spec = spec_of(directory, about)
     if repeat is not None and repeat < spec.plan.seeds[1]:
-        raise ValueError(
+        raise FewerSeedsError(
             f"--repeat {repeat}: {place} has {spec.plan.seeds[1]} seeds\n  fix: write a larger number, or leave it out"
         )
     longer = spec if repeat is None else replace(spec, repeat=repeat)
@@ -157,7 +162,7 @@ def again(
             f"  fix: fullpipe verify {shlex.quote(place)} tells whether both give the same numbers; "
             "continue with that one, or make a new sweep"
         )
-    level = about.get("trace")
+    level = about.get("trace", "auto")
     return sweep(
         longer,
         out=place,

@@ -84,8 +84,8 @@ class Execution:
         from fullpipe.study.sweeps.store import SweepStore
 
         executed = parts(spec, self.runners, self.engine)
-        recorded = self.trace or ("auto" if spec.plan.points <= FEW else "off")
-        recorded, transfers = without_transfers(recorded)
+        trace = self.trace or ("auto" if spec.plan.points <= FEW else "off")
+        recorded, transfers = without_transfers(trace)
         if transfers:
             _refuse_transfers(spec, executed)
         for part in executed:
@@ -94,7 +94,7 @@ class Execution:
                 first = unjudged(next(spec.scenarios()), controllers=spec.controllers)
                 memory.refuse_too_large(first, recorded)
         called, names = self.called or str(self.directory), [each.name for each in self.runners]
-        store = SweepStore(self.directory, spec, self.command, called, names)
+        store = SweepStore(self.directory, spec, self.command, called, names, trace)
         runs = packets = 0
         with store.alone():
             for text in store.repaired:
@@ -117,7 +117,7 @@ class Execution:
                 except UnrepeatableError:
                     store.discard()
                     raise
-            store.seal(recorded)
+            store.seal()
         failures.refuse()
         return runs, packets
 

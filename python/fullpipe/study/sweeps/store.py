@@ -52,17 +52,23 @@ class SweepStore(Store):
         command: str,
         called: str,
         runners: Sequence[str] = (SIMULATOR,),
+        trace: str = "off",
     ) -> None:
-        """Makes the directory, or opens the existing one and adds runners to it.
+        """Makes the directory, or opens the existing one, adds runners to it, and notes the trace level.
 
         Raises:
             FileExistsError: When the directory has other contents.
             OSError: When it can't be written.
         """
         self.spec, self.runners, self._command = spec, list(runners), command
+        self._trace = trace
         super().__init__(directory, spec.identity, called)
         self.runners = list(dict.fromkeys([*self.about["runners"], *runners]))
-        if len(self.about["seeds"]) < spec.plan.seeds[1] or self.runners != self.about["runners"]:
+        if (
+            len(self.about["seeds"]) < spec.plan.seeds[1]
+            or self.runners != self.about["runners"]
+            or self.about.get("trace") != trace
+        ):
             self._describe()
             self.about = self._read()
         self._points = _points(spec)
@@ -125,8 +131,8 @@ class SweepStore(Store):
     def _read(self) -> abouts.SweepAbout:
         return abouts.sweep(self.directory)
 
-    def seal(self, trace: str) -> None:
-        """Writes the fingerprint of all rows into `sweep.json` when no run is missing, and the trace level.
+    def seal(self) -> None:
+        """Writes the fingerprint of all rows into `sweep.json` when no run is missing.
 
         Raises:
             OSError: When it can't be written.
@@ -135,7 +141,7 @@ class SweepStore(Store):
         complete = not any(self.missing(runner) for runner in self.runners)
         found = fingerprint_of(self.directory, self.about) if complete else None
         about.pop(fingerprint.NAME, None)
-        about |= {"trace": trace, **({fingerprint.NAME: found} if found else {})}
+        about |= {fingerprint.NAME: found} if found else {}
         if about != self.about:
             sums.write_json(self.directory / self.ABOUT, about)
 
@@ -180,6 +186,7 @@ class SweepStore(Store):
                 for key, least, most in plan.added_jitter
             },
             **({"algorithms": algorithms} if algorithms else {}),
+            "trace": self._trace,
         }
 
 

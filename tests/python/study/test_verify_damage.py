@@ -27,6 +27,7 @@ KINDS = {
     "run": "run base.toml --out kept",
     "sweep": "sweep base.toml --buffer 1bdp,2bdp --repeat 2 --out kept",
     "comparison": "compare cubic newreno --duration 1s --repeat 2 --out kept",
+    "transfers": "sweep workload --duration 2s --repeat 2 --trace '100ms transfers' --out kept",
     "check": "check base.toml --repeat 2 --out kept",
     "study": "reproduce small.toml --seeds 2 --out kept",
     "evaluation": "evaluate cubic --suite suite.toml --seeds 2 --out kept",
@@ -115,6 +116,46 @@ def fewer_in_another_build(directory: Path) -> None:
     other_build(directory)
 
 
+def no_series(directory: Path) -> None:
+    for folder in directory.rglob("series"):
+        shutil.rmtree(folder)
+
+
+def no_tables(directory: Path) -> None:
+    unsummed(directory)
+    for name in ("trace", "links", "queues", "transitions"):
+        for file in directory.rglob(f"{name}.parquet"):
+            file.unlink()
+
+
+def fewer_tables(directory: Path) -> None:
+    unsummed(directory)
+    for file in [*directory.rglob("*.links-*.parquet"), *directory.rglob("links.parquet")]:
+        file.unlink()
+
+
+def no_flows(directory: Path) -> None:
+    for file in directory.rglob("series/*.parquet"):
+        if "." not in stem(file):
+            file.unlink()
+
+
+def no_later_transfers(directory: Path) -> None:
+    (file,) = directory.rglob("series/0-2.transfers-*.parquet")
+    file.unlink()
+
+
+def one_trace_without_level(directory: Path) -> None:
+    """Takes the level of one trace, and changes another one."""
+    one, other = sorted(
+        file for file in directory.rglob("series/*.parquet") if "." not in stem(file)
+    )
+    name, frame = stem(one), pl.read_parquet(one)
+    one.unlink()
+    write_shard(frame, one.parent, name)
+    rewritten(other, pl.read_parquet(other).with_columns(pl.col("inflight") + 1))
+
+
 class Damage(NamedTuple):
     """A damage: the kinds that it is done to, the change, the exit code of `verify`, and words of its output."""
 
@@ -129,6 +170,20 @@ DAMAGES = {
     "fewer numbers": Damage("run sweep check", fewer, 1, "retransmits is empty, and "),
     "fewer numbers, other build": Damage(
         "run sweep check", fewer_in_another_build, 0, "since only this build has them: "
+    ),
+    "no series": Damage("sweep comparison transfers", no_series, 1, "its trace is missing"),
+    "no trace": Damage("run", no_tables, 1, "seed 7: its trace is missing"),
+    "fewer tables": Damage(
+        "run sweep comparison", fewer_tables, 1, "the table links of its trace is missing"
+    ),
+    "no table of flows": Damage(
+        "sweep comparison", no_flows, 1, "the table flows of its trace is missing"
+    ),
+    "no transfers of a later seed": Damage(
+        "transfers", no_later_transfers, 1, "seed 2: its trace is missing"
+    ),
+    "a trace without a level": Damage(
+        "sweep", one_trace_without_level, 1, "row 0 of the trace flows: inflight is "
     ),
 }
 

@@ -25,17 +25,21 @@ class Difference(NamedTuple):
         column: The name of the number.
         kept: The kept value.
         again: That of the repetition.
+        problem: A missing or damaged part, in words; empty for a number.
     """
 
     place: str
-    run: str
-    what: str
-    column: str
-    kept: object
-    again: object
+    run: str = ""
+    what: str = ""
+    column: str = ""
+    kept: object = None
+    again: object = None
+    problem: str = ""
 
     def __str__(self) -> str:
         where = ", ".join(each for each in (self.place, self.run, self.what) if each)
+        if self.problem:
+            return f"{where}: {self.problem}"
         return f"{where}: {self.column} is {_shown(self.kept)}, and {_shown(self.again)} when it runs again"
 
     def record(self) -> dict[str, object]:
@@ -44,12 +48,13 @@ class Difference(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A value of a frame that differs: the row with its keys, the column, and both values."""
+    """A value of a frame that differs: the row with its keys, the column, and both values; or a problem in words."""
 
     row: dict[str, Any]
-    column: str
-    kept: object
-    again: object
+    column: str = ""
+    kept: object = None
+    again: object = None
+    problem: str = ""
 
 
 def rows(
@@ -132,7 +137,8 @@ def metrics(
         top = path.partition(".")[0]
         if top in without or not is_of_run(top) or (ours is _NOTHING and not whole):
             continue
-        return Cell({}, path, *(None if each is _NOTHING else each for each in (ours, theirs)))
+        was, now = (None if each is _NOTHING else each for each in (ours, theirs))
+        return Cell({}, path, was, now)
     return None
 
 

@@ -142,7 +142,17 @@ class Found:
                 kept = kept[[each.name for each in kept if each.null_count() < kept.height]]
                 level = about.get("trace", "off")
                 self.parts.append(
-                    Rows(place, spec, of, kept, without, directory, level, _is_ours(about))
+                    Rows(
+                        place,
+                        spec,
+                        of,
+                        kept,
+                        without,
+                        directory,
+                        level,
+                        whole=_is_ours(about),
+                        complete=known is not None,
+                    )
                 )
 
     def _check(self, directory: Path, place: str) -> None:

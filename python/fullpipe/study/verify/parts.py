@@ -18,7 +18,7 @@ from fullpipe.runners import is_simulator
 from fullpipe.study.execute import parts, results
 from fullpipe.study.repeated import Repeated, Repetition, Setup
 from fullpipe.study.sweeps.execute import SHARD_S, level_of
-from fullpipe.study.sweeps.series import TRANSFERS
+from fullpipe.study.sweeps.series import TRANSFERS, without_transfers
 from fullpipe.study.verify import compare
 from fullpipe.study.verify.compare import Difference
 
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
     Tick = Callable[[int], object]
     Tables = dict[str, pl.DataFrame]
+    Files = Mapping[str, Path]
 
 KEYS = ("point", "seed", "flow_index")
+_NO_TRACE = "its trace is missing"
 _OF_TRACE = ("trace_hash", "events")
 """Entries of metrics that a trace decides, too."""
 
@@ -87,6 +89,7 @@ class Rows(Part):
         directory: The directory of recorded traces; None without any.
         level: The trace level of the first seeds.
         whole: Whether this build made them, so that it has no further columns.
+        complete: Whether no run is missing, so that all traces of the level are there.
     """
 
     place: str
@@ -97,6 +100,7 @@ class Rows(Part):
     directory: Path | None = None
     level: str = "off"
     whole: bool = True
+    complete: bool = False
     traces: int = 0
     notes: list[str] = field(default_factory=list)
 
@@ -169,57 +173,76 @@ class Rows(Part):
     ) -> Iterator[Difference]:
         """Yields the first difference of each recorded trace of the chosen runs."""
         there = series_files(self.directory, self.runner.name) if self.directory else {}
-        runs = {number: "{}-{}".format(*self._place(number)) for number in chosen}
-        # A run that is not recorded over time may have its transfers.
-        recorded = {
-            number: each
-            for number, run in runs.items()
-            for each in (run, series_name(run, TRANSFERS))
-            if each in there and (each == run or run not in there)
-        }
+        kept = {number: self._kept_tables(number, there) for number in chosen}
+        recorded = {number: tables for number, tables in kept.items() if tables}
         made: Iterator[tuple[int, tuple[str | None, Tables]]]
         if is_simulator(self.runner):
-            made = self._recorded_again(recorded, there, engine)
+            made = self._recorded_again(recorded, engine)
         else:
-            made = ((each, _recorded(run)) for each, run in traced.items() if each in recorded)
+            made = ((each, _recorded(run)) for each, run in traced.items())
+        for number in chosen if is_simulator(self.runner) else traced:
+            if not recorded.get(number) and self._wanted(number):
+                yield self._said(*self._place(number), compare.Cell({}, problem=_NO_TRACE))
         for number, (trace_hash, tables) in made:
+            if number not in recorded:
+                continue
             self.traces += 1
-            about = parquet_about(there[recorded[number]], "fullpipe")
-            kept_hash = about.get("trace_hash")
-            cell = _of_tables(
-                {
-                    each: read_parquet(there[name])
-                    for each in TABLES
-                    if (name := series_name(runs[number], each)) in there
-                },
-                tables,
+            files = recorded[number]
+            kept_hash = _level_of(files).get("trace_hash")
+            only = (
+                [TRANSFERS]
+                if list(files) == [TRANSFERS] and not self._over_time(number)
+                else TABLES
             )
+            cell = _of_tables(files, {each: tables[each] for each in only if each in tables})
             if cell is None and kept_hash is not None and kept_hash != trace_hash:
                 cell = compare.Cell({}, "trace_hash", kept_hash, trace_hash)
             if cell:
                 yield self._said(*self._place(number), cell)
 
+    def _kept_tables(self, number: int, there: Mapping[str, Path]) -> Files:
+        """Returns the files of a run's trace; a run that is not recorded over time may have its transfers."""
+        run = "{}-{}".format(*self._place(number))
+        files = {each: there[name] for each in TABLES if (name := series_name(run, each)) in there}
+        if run in there or self._over_time(number):
+            return files
+        return {each: file for each, file in files.items() if each == TRANSFERS}
+
+    def _over_time(self, number: int) -> bool:
+        """Whether the description says that a run was recorded over time."""
+        level, _ = without_transfers(self.level)
+        return self.complete and level != "off" and number < self.spec.plan.points
+
+    def _wanted(self, number: int) -> bool:
+        """Whether the description says that a run has a trace, or its transfers."""
+        _, transfers = without_transfers(self.level)
+        return self._over_time(number) or (self.complete and transfers)
+
     def _recorded_again(
-        self, recorded: Mapping[int, str], there: Mapping[str, Path], engine: Engine
+        self, recorded: Mapping[int, Files], engine: Engine
     ) -> Iterator[tuple[int, tuple[str | None, Tables]]]:
-        numbers, jobs = [], []
-        for number, name in recorded.items():
+        numbers, jobs, unknown = [], [], 0
+        for number, files in recorded.items():
             point, seed = self._place(number)
-            level = parquet_about(there[name], "fullpipe").get("trace")
+            level = _level_of(files).get("trace")
             if not isinstance(level, str):
-                self.notes.append(
-                    f"{self.place}: traces are not compared: their interval is not kept"
-                )
-                return
+                unknown += 1
+                continue
             setup = Setup(self.spec.whole[point], f"{self.place}, point {point}", trace=level)
             numbers.append(number)
             jobs.append(Repetition(Repeated(setup, [seed], level, _recorded), seed, self.runner))
+        if unknown:
+            self.notes.append(
+                f"{self.place}: {unknown:,} {'trace is' if unknown == 1 else 'traces are'} not compared: "
+                "the interval is not kept"
+            )
         with closing(results(jobs, engine, self.runner)) as done:
             for place, made in done:
                 yield numbers[place], made
 
     def _level(self, number: int, scenario: Any) -> str:  # noqa: ANN401  (of the core)
-        return level_of(self.level, scenario) if number < self.spec.plan.points else "off"
+        level, _ = without_transfers(self.level)
+        return level_of(level, scenario) if number < self.spec.plan.points else "off"
 
     def _place(self, number: int) -> tuple[int, int]:
         points = self.spec.plan.points
@@ -283,9 +306,9 @@ class Runs(Part):
                     self.notes += further(each.place, new)
                 if each.level and cell is None and each.files:
                     self.traces += 1
-                    cell = _of_tables(
-                        {name: read_parquet(of) for name, of in each.files.items()}, tables
-                    )
+                    cell = _of_tables(each.files, tables)
+                elif each.level and cell is None and tables:
+                    cell = compare.Cell({}, problem=_NO_TRACE)
                 if cell:
                     yield _difference(each.place, f"seed {each.seed}", cell)
 
@@ -334,14 +357,21 @@ def _all_of(run: Run) -> tuple[Mapping[str, Any], Tables]:
     return run.metrics, _recorded(run)[1]
 
 
-def _of_tables(kept: Tables, again: Tables) -> Cell | None:
+def _of_tables(kept: Files, again: Tables) -> Cell | None:
     """Returns the first difference of recorded tables."""
-    for name, frame in kept.items():
-        if name not in again:
+    for name in TABLES:
+        if name in again and name not in kept:
+            return compare.Cell({}, problem=f"the table {name} of its trace is missing")
+        if name in kept and name not in again:
             return compare.Cell({}, f"the table {name}", "recorded", None)
-        if cell := compare.tables(frame, again[name]):
+        if name in kept and (cell := compare.tables(read_parquet(kept[name]), again[name])):
             return cell._replace(row={**cell.row, "table": name})
     return None
+
+
+def _level_of(files: Files) -> Mapping[str, object]:
+    """Returns what repeats a trace."""
+    return parquet_about(next(iter(files.values())), "fullpipe")
 
 
 def _difference(place: str, run: str, cell: Cell, rows: pl.DataFrame | None = None) -> Difference:
@@ -354,7 +384,7 @@ def _difference(place: str, run: str, cell: Cell, rows: pl.DataFrame | None = No
         what = f"flow {same['flow'][0]}" if same.height else f"flow {row['flow_index'] + 1}"
     else:
         what = ""
-    return Difference(place, run, what, cell.column, cell.kept, cell.again)
+    return Difference(place, run, what, cell.column, cell.kept, cell.again, cell.problem)
 
 
 def _ranges(numbers: Sequence[int]) -> list[tuple[int, int]]:

@@ -59,8 +59,8 @@ def command(
 
     Prints the number of equal runs, or the first difference. Results of another build are compared
     all the same, and the output says which one made them. Runs on the clock of a machine can't be
-    repeated, and are named. Exit code 1 when a number differs, and 2 when runs could not be repeated
-    here.
+    repeated, and are named. Exit code 1 when a number differs or a file is missing or damaged, and 2
+    when runs could not be repeated here.
 
     Examples:
         fullpipe verify results/fig3

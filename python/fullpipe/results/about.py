@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SWEEP = "sweep.json"
+COMPARISON = "compare.json"
 TEST = "test.json"
 SWEEP_FORMAT = 2
 """The version of a sweep's directory; it changes with the meaning of its files."""

@@ -11,6 +11,7 @@ from fullpipe.results.kept import read_json
 from fullpipe.results.sums import is_there
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 FILE = "made.json"
@@ -38,6 +39,8 @@ class MadeAbout(Made):
     `resolved.toml` has a `receive_window`, for which a kernel gives up its own.
     """
     study: NotRequired[StudyAbout]
+    parts: NotRequired[list[str]]
+    """The descriptions of the parts of an evaluation, relative to its directory: each must be there."""
 
 
 def write_made(
@@ -46,13 +49,14 @@ def write_made(
     trace: str | None = None,
     settings: list[list[str]] | None = None,
     study: StudyAbout | None = None,
+    parts: Sequence[str] | None = None,
 ) -> None:
     """Writes `made.json`.
 
     Raises:
         OSError: When it can't be written.
     """
-    also = {"trace": trace, "settings": settings, "study": study}
+    also = {"trace": trace, "settings": settings, "study": study, "parts": parts}
     about = {**made(), **{key: value for key, value in also.items() if value is not None}}
     disk.write(directory / FILE, json.dumps(about, indent=1) + "\n")
 

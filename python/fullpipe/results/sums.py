@@ -20,7 +20,7 @@ from fullpipe.errors import DamagedError
 from fullpipe.results import disk
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
 SUMS = "SHA256SUMS"
 _DIGITS = 16
@@ -65,6 +65,28 @@ def is_whole_directory(directory: Path) -> bool:
         return bool(names) and all(is_whole(directory / name) for name in names)
     except DamagedError:
         return False
+
+
+def damaged(directory: Path) -> Iterator[DamagedError]:
+    """Yields an error for each file of a directory and its folders that is missing, or not as it was written.
+
+    Raises:
+        OSError: When one can't be read.
+    """
+    for folder, folders, names in os.walk(directory):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        place = Path(folder)
+        try:
+            listed = _sums(place)
+        except DamagedError as error:
+            yield error
+            continue
+        for name in sorted({*listed, *(each for each in names if is_shard(place / each))}):
+            try:
+                if is_there(place / name):
+                    check(place / name)
+            except DamagedError as error:
+                yield error
 
 
 def check(file: Path) -> bool:

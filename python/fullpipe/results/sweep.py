@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+PARTS = ("alone", "together")
+"""The directories of a comparison's sweeps."""
 _SHARD = re.compile(r"(\d+)-(\d+)-([0-9a-f]{16})(?:-([a-z0-9-]+))?")
 
 
@@ -183,10 +185,6 @@ def _facts(
     return facts
 
 
-_PARTS = ("alone", "together")
-"""The directories of a comparison."""
-
-
 def load_comparison(directory: Path) -> Results:
     """Loads what `compare` saves: two data sets, whose points differ in the setting `case`."""
     file = directory / "compare.json"
@@ -197,13 +195,13 @@ def load_comparison(directory: Path) -> Results:
             f"  fix: make a new report of the fleet: fullpipe report {quote(of_fleet['directory'])}"
         )
     about = read_json(file, abouts.ComparisonAbout)
-    missing = [part for part in _PARTS if not is_there(directory / part / "sweep.json")]
+    missing = [part for part in PARTS if not is_there(directory / part / "sweep.json")]
     if missing:
         raise NoResultsError(
             f"{directory}: an interrupted comparison, without runs {' and '.join(missing)}\n"
             f"  fix: continue it: {about['command']}"
         )
-    parts = [(part, load_sweep(directory / part)) for part in _PARTS]
+    parts = [(part, load_sweep(directory / part)) for part in PARTS]
     rows, series = [], []
     overlay = []
     points: dict[int, Point] = {}

@@ -30,7 +30,7 @@ KINDS = {
     "transfers": "sweep workload --duration 2s --repeat 2 --trace '100ms transfers' --out kept",
     "check": "check base.toml --repeat 2 --out kept",
     "study": "reproduce small.toml --seeds 2 --out kept",
-    "evaluation": "evaluate cubic --suite suite.toml --seeds 2 --out kept",
+    "evaluation": "evaluate cubic --suite suite.toml --seeds 3 --out kept",
 }
 
 
@@ -116,6 +116,10 @@ def fewer_in_another_build(directory: Path) -> None:
     other_build(directory)
 
 
+def nothing(_directory: Path) -> None:
+    """Makes no damage, for what the output says anyway."""
+
+
 def no_series(directory: Path) -> None:
     for folder in directory.rglob("series"):
         shutil.rmtree(folder)
@@ -156,6 +160,56 @@ def one_trace_without_level(directory: Path) -> None:
     rewritten(other, pl.read_parquet(other).with_columns(pl.col("inflight") + 1))
 
 
+def without(*names: str) -> Callable[[Path], None]:
+    """Returns the removal of files or folders, by patterns."""
+
+    def remove(directory: Path) -> None:
+        found = [each for name in names for each in directory.glob(name)]
+        assert found
+        for each in found:
+            if each.is_dir():
+                shutil.rmtree(each)
+            else:
+                each.unlink()
+
+    return remove
+
+
+def changed(pattern: str) -> Callable[[Path], None]:
+    """Returns a change of a byte of a file."""
+
+    def change(directory: Path) -> None:
+        file = sorted(directory.glob(pattern))[0]
+        content = bytearray(file.read_bytes())
+        content[len(content) // 3] ^= 1
+        file.write_bytes(content)
+
+    return change
+
+
+def unsealed(directory: Path) -> None:
+    """Gives all rows of two runs other fingerprints."""
+    from fullpipe.results.fingerprint import NAME, of_all
+
+    (file,) = directory.glob("runs/*")
+    frame = pl.read_parquet(file)
+    frame = frame.with_columns(
+        pl.when(pl.col("seed") == 7).then(pl.lit("0" * 16)).otherwise(NAME).alias(NAME)
+    )
+    rewritten(file, frame)
+    resealed(directory / "sweep.json", fingerprint=of_all(frame[NAME]))
+
+
+def fewer_runs(directory: Path) -> None:
+    """Leaves out a run, with the fingerprint of the others."""
+    from fullpipe.results.fingerprint import NAME, of_all
+
+    (file,) = directory.glob("runs/*")
+    frame = pl.read_parquet(file).filter((pl.col("seed") != 8) | (pl.col("point") != 1))
+    rewritten(file, frame)
+    resealed(directory / "sweep.json", fingerprint=of_all(frame[NAME]))
+
+
 class Damage(NamedTuple):
     """A damage: the kinds that it is done to, the change, the exit code of `verify`, and words of its output."""
 
@@ -184,6 +238,67 @@ DAMAGES = {
     ),
     "a trace without a level": Damage(
         "sweep", one_trace_without_level, 1, "row 0 of the trace flows: inflight is "
+    ),
+    "a trace without a level, said": Damage(
+        "sweep",
+        one_trace_without_level,
+        1,
+        "kept: 1 trace is not compared: the interval is not kept",
+    ),
+    "no part alone": Damage("comparison", without("alone"), 1, "kept: alone/sweep.json is missing"),
+    "no part together": Damage(
+        "comparison", without("together"), 1, "kept: together/sweep.json is missing"
+    ),
+    "no part at all": Damage(
+        "comparison", without("alone", "together"), 1, "of 2: kept: alone/sweep.json is missing"
+    ),
+    "no criterion": Damage(
+        "evaluation", without("criteria"), 1, "kept: criteria/use/sweep.json is missing"
+    ),
+    "no worst cell": Damage("evaluation", without("worst"), 1, "/metrics.json is missing"),
+    "no rows": Damage(
+        "sweep comparison evaluation",
+        without("**/runs"),
+        1,
+        "runs/ with its rows is missing",
+    ),
+    "no points": Damage("sweep comparison", without("**/points.parquet"), 1, "parquet: missing"),
+    "no runs of a study": Damage("study", without("runs.parquet"), 1, "runs.parquet: missing"),
+    "no table": Damage("study", without("table.json"), 1, "kept/table.json: missing"),
+    "no metrics": Damage("run", without("metrics.json"), 1, "kept/metrics.json: missing"),
+    "no rows of a check": Damage("check", without("0.parquet"), 1, "kept/0.parquet: missing"),
+    "other scenario": Damage(
+        "run sweep comparison evaluation",
+        changed("**/scenario.toml"),
+        1,
+        "scenario.toml: damaged: its checksum is another",
+    ),
+    "other study": Damage(
+        "study", changed("scenarios/*.toml"), 1, "_reno.toml: damaged: its checksum is another"
+    ),
+    "other picture": Damage(
+        "run study", changed("**/*.png"), 1, ".png: damaged: its checksum is another"
+    ),
+    "other rows": Damage(
+        "sweep comparison evaluation study check",
+        changed("**/*.parquet"),
+        1,
+        ".parquet: damaged: its checksum is another",
+    ),
+    "other description": Damage(
+        "sweep check",
+        changed("*.json"),
+        1,
+        ".json: ",
+    ),
+    "other checksums": Damage(
+        "run sweep comparison check study", changed("**/SHA256SUMS"), 1, "first difference"
+    ),
+    "other fingerprints": Damage("sweep", unsealed, 1, "first difference of 2: kept, point 0 "),
+    "a run less": Damage("sweep", fewer_runs, 1, "it has 3 runs, and 4 by its description"),
+    "conditions": Damage("check", nothing, 0, "kept: its conditions are not compared"),
+    "table and page": Damage(
+        "evaluation", nothing, 0, "kept: its table, its page and its pictures "
     ),
 }
 
@@ -227,3 +342,11 @@ def test_damage_is_found_and_named(
     damage.change(tmp_path / "kept")
     code, said = called(tmp_path, "verify", "kept")
     assert (code, damage.words in said) == (damage.code, True), said
+
+
+def test_verdicts_of_a_sampled_study_are_not_compared_and_it_says_so(
+    originals: Callable[[str], Path], tmp_path: Path
+) -> None:
+    shutil.copytree(originals("study"), tmp_path / "kept")
+    _, said = called(tmp_path, "verify", "kept", "--sample", "1")
+    assert "kept: its verdicts are not compared: only a sample of its runs was repeated" in said

@@ -20,6 +20,7 @@ from fullpipe.errors import FailedRunsError, UserError, printing, stoppable
 from fullpipe.report.markdown import lines
 from fullpipe.report.write import Form, make
 from fullpipe.results import disk, objects
+from fullpipe.results.about import SWEEP
 from fullpipe.runners import SIMULATOR, is_simulator
 from fullpipe.runners.sim import RUNNER
 from fullpipe.study import kept_in
@@ -37,7 +38,7 @@ from fullpipe.study.verdicts.judged import Verdict, finite, write_table
 from fullpipe.study.verdicts.show import STYLES, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from rich.console import Console
 
@@ -146,7 +147,12 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> Sequence[Outcome]
         report = dossier.report(*about, recorded)
         short = replace(report, sections=report.sections[:1])
         disk.make_folder(directory)
-        write_table(directory, "\n".join(lines(short, [])) + "\n", _records(outcomes, tested))
+        write_table(
+            directory,
+            "\n".join(lines(short, [])) + "\n",
+            _records(outcomes, tested),
+            parts=_parts(directory, chosen, recorded.values()),
+        )
         make(report, Form.HTML, directory / PAGE)
         counter.begin(1, 0, "drawing")
         drawn = {
@@ -215,6 +221,16 @@ def _homes(criteria: Sequence[Criterion]) -> dict[str, str]:
         )
         for each in criteria
     }
+
+
+def _parts(directory: Path, chosen: Sequence[Criterion], recorded: Iterable[Path]) -> list[str]:
+    """Returns the descriptions of the sweeps of the criteria, and of the runs of the worst cells."""
+    homes = dict.fromkeys(_homes(chosen).values())
+    sweeps = [
+        file for home in homes for file in sorted((directory / "criteria" / home).rglob(SWEEP))
+    ]
+    runs = [place / "metrics.json" for place in recorded]
+    return [file.relative_to(directory).as_posix() for file in (*sweeps, *runs)]
 
 
 def _outcomes(

@@ -153,6 +153,7 @@ def write_table(
     markdown: str,
     records: Sequence[Mapping[str, object]],
     study: StudyAbout | None = None,
+    parts: Sequence[str] | None = None,
 ) -> None:
     """Writes verdicts into `table.md` and `table.json`, and `made.json`.
 
@@ -161,12 +162,13 @@ def write_table(
         markdown: The table for readers.
         records: The verdicts.
         study: The options of a reproduced study.
+        parts: The descriptions of the parts of an evaluation, relative to the directory.
 
     Raises:
         OSError: When they can't be written.
     """
     disk.write(directory / "table.md", markdown)
-    write_made(directory, study=study)
+    write_made(directory, study=study, parts=parts)
     disk.write(directory / "table.json", json.dumps(records, indent=1) + "\n")
 
 

@@ -14,7 +14,6 @@ from fullpipe.errors import UserError, printing, stoppable
 from fullpipe.results import objects
 from fullpipe.results.kept import computing
 from fullpipe.study.execute import one_cluster, refuse_engine
-from fullpipe.study.verify.compare import Difference
 from fullpipe.study.verify.find import find
 from fullpipe.study.verify.sample import chosen
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fullpipe.study.engine import Engine
+    from fullpipe.study.verify.compare import Difference
     from fullpipe.study.verify.find import Found, Refused
 
 
@@ -73,7 +73,6 @@ def verify(directory: str, *, sample: int | None, engine: Engine, as_json: bool)
     Raises:
         NoResultsError: When there are no results.
         NothingRepeatedError: When some can't be repeated here, and no other differs.
-        DamagedError: When a file is damaged.
         ScenarioError: When a scenario is refused.
         RunnerError: When the runs can't execute there.
     """
@@ -110,10 +109,7 @@ def repeated(place: Path, directory: str, sample: int | None, engine: Engine) ->
     ):
         runs.setdefault(number, []).extend(some)
     of, total = sum(len(group) for _, group in groups), sum(map(len, runs.values()))
-    differences = [
-        Difference(place, "", "", "the fingerprint of its rows", known, really)
-        for place, known, really in found.broken
-    ]
+    differences = list(found.differences)
     before = 0
     with Counter() as counter, stoppable(lambda: counter.at), one_cluster(engine):
         counter.begin(total, 0, "verifying")
@@ -140,8 +136,12 @@ def show(done: Verified, console: Console) -> None:
     for refused in found.refused if done.runs else ():  # otherwise in the error
         console.print(str(refused), markup=False, soft_wrap=True, style="yellow")
     if done.differences:
+        of = f" of {len(done.differences):,}" if len(done.differences) > 1 else ""
         console.print(
-            f"first difference: {done.differences[0]}", markup=False, soft_wrap=True, style="red"
+            f"first difference{of}: {done.differences[0]}",
+            markup=False,
+            soft_wrap=True,
+            style="red",
         )
     if done.runs:
         console.print(said(done), style="bold", markup=False, soft_wrap=True)
@@ -153,7 +153,7 @@ def said(done: Verified) -> str:
     if done.runs < done.of:
         words[0] += f", a sample of {done.of:,} runs"
     if any(not each.run for each in done.differences):
-        words.append("but not what follows from them")
+        words.append("but not all that belongs to them")
     if done.traces:
         words.append(f"{done.traces:,} with {'its trace' if done.traces == 1 else 'their traces'}")
     if done.found.fingerprint:
@@ -170,6 +170,7 @@ def record(done: Verified, sample: int | None) -> dict[str, object]:
         "sample": sample,
         "traces": done.traces,
         "fingerprint": done.found.fingerprint,
+        "differences": len(done.differences),
         "difference": done.differences[0].record() if done.differences else None,
         "not_repeated": [each._asdict() for each in done.found.refused],
         "notes": list(done.found.notes),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe import wings
@@ -11,27 +12,28 @@ from fullpipe.algorithms.own import FILE as OWN
 from fullpipe.algorithms.own import OwnAbout, own
 from fullpipe.algorithms.resolve import described
 from fullpipe.base.build import build, in_words
-from fullpipe.errors import RunnerError, UserError
+from fullpipe.errors import DamagedError, OtherVersionError, RunnerError, UserError
 from fullpipe.results import about as abouts
+from fullpipe.results import fingerprint
 from fullpipe.results.code import load_with
-from fullpipe.results.fingerprint import of_all
+from fullpipe.results.files import RUNNERS
 from fullpipe.results.kept import read_json, read_parquet, read_sealed, read_text
 from fullpipe.results.made import read_made
 from fullpipe.results.model import TABLES, NoResultsError, table_file
 from fullpipe.results.objects import called
-from fullpipe.results.sums import is_there
-from fullpipe.results.sweep import fingerprint_of, shard_files
+from fullpipe.results.sums import damaged, is_there
+from fullpipe.results.sweep import PARTS, shard_files
 from fullpipe.runners import every, is_simulator, runner
 from fullpipe.study.checks import stored
 from fullpipe.study.spec import SweepSpec
 from fullpipe.study.sweeps.again import spec_of
 from fullpipe.study.sweeps.dataset import Sweep
+from fullpipe.study.verify.compare import Difference
 from fullpipe.study.verify.parts import Rows, Runs, Single
 from fullpipe.study.verify.study import Study
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fullpipe.algorithms.own import Own
     from fullpipe.base.build import Made
@@ -68,14 +70,14 @@ class Found:
         refused: The others, with reasons.
         notes: Other programs and other code that made them, in words.
         fingerprints: Those of the sweeps.
-        broken: Sweeps whose kept fingerprint is not that of their rows: the place, and both.
+        differences: Missing and damaged parts, and sweeps whose kept fingerprint is not that of their rows.
     """
 
     parts: list[Part] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
     fingerprints: list[str] = field(default_factory=list)
-    broken: list[tuple[str, str, str | None]] = field(default_factory=list)
+    differences: list[Difference] = field(default_factory=list)
     _single: dict[str, Runs] = field(default_factory=dict)
 
     @property
@@ -83,16 +85,46 @@ class Found:
         """The fingerprint of all rows of sweeps; None without sweeps."""
         if len(self.fingerprints) < 2:
             return next(iter(self.fingerprints), None)
-        return of_all(self.fingerprints)
+        return fingerprint.of_all(self.fingerprints)
 
     def add(self, directory: Path) -> bool:
         """Adds the results in a directory and below; returns whether there are any.
 
         Raises:
-            DamagedError: When a file is damaged.
             OSError: When one can't be read.
         """
         place = called(directory)
+        try:
+            if self._results(directory, place):
+                return True
+            there = self._required(directory, place)
+        except DamagedError as error:
+            self.damaged(error)
+            return True
+        except FileNotFoundError as error:
+            self._missing(place, f"{error.filename or error}")
+            return True
+        for each in sorted(directory.iterdir()):
+            if each.is_dir() and not each.name.startswith("."):
+                there = self.add(each) or there
+        return there
+
+    def damaged(self, error: DamagedError) -> None:
+        """Notes a damaged file, once."""
+        if isinstance(error, OtherVersionError):
+            place, _, reason = str(error).partition(": ")
+            self._refuse(place, UserError(reason))
+            return
+        place, _, problem = str(error).splitlines()[0].partition(": ")
+        found = Difference(called(Path(place)), problem=problem)
+        if found not in self.differences:
+            self.differences.append(found)
+
+    def _missing(self, place: str, name: str) -> None:
+        self.differences.append(Difference(place, problem=f"{name} is missing"))
+
+    def _results(self, directory: Path, place: str) -> bool:
+        """Adds results of one kind; returns whether there are any."""
         readers = {
             abouts.SWEEP: self._sweep,
             stored.FILE: self._check,
@@ -106,33 +138,59 @@ class Found:
         if (reports := wings.reports_on(directory)) is not None:
             self.refused.append(Refused(place, f"{reports.WHAT}: its rows are no runs"))
             return True
-        there = False
-        for each in sorted(directory.iterdir()):
-            if each.is_dir() and not each.name.startswith("."):
-                there = self.add(each) or there
-        return there
+        return False
+
+    def _required(self, directory: Path, place: str) -> bool:
+        """Compares the parts of a directory with its description; returns whether it has one."""
+        names: list[str] = []
+        if there := is_there(directory / abouts.COMPARISON):
+            names += [f"{part}/{abouts.SWEEP}" for part in PARTS]
+        if is_there(directory / RUNNERS):
+            runners = read_json(directory / RUNNERS, abouts.RunnersAbout)["runners"]
+            names += [f"{name}/metrics.json" for name in runners]
+        if about := read_made(directory):
+            names += about.get("parts", [])
+        for name in names:
+            if not (directory / name).is_file():
+                self._missing(place, name)
+        if is_there(directory / "table.json"):
+            self.notes[
+                f"{place}: its table, its page and its pictures are not compared; they follow from its runs"
+            ] = None
+        return there or bool(names)
 
     def _sweep(self, directory: Path, place: str) -> None:
         about = abouts.sweep(directory)
         self._made_by(about)
         self._code(about.get("algorithms", []))
+        known = about.get("fingerprint")
         if not shard_files(directory, about["identity"]):
-            self.refused.append(Refused(place, "no run has finished"))
+            if known is None:
+                self.refused.append(Refused(place, "no run has finished"))
+            else:
+                self._missing(place, "runs/ with its rows")
             return
         spec = spec_of(directory, about)
-        if (known := about.get("fingerprint")) is not None:
-            self.fingerprints.append(known)
-            if (really := fingerprint_of(directory, about)) != known:
-                self.broken.append((place, known, really))
-        elif set(about["runners"]) - _clocked():
-            runs = (
-                Sweep(directory).scan().select("point", "seed", "runner").unique().collect().height
-            )
-            if runs < about["runs"]:
-                self.notes[
-                    f"{place} has {runs:,} of its {about['runs']:,} runs: it was interrupted"
-                ] = None
         rows = Sweep(directory).frame()
+        if known is not None:
+            self.fingerprints.append(known)
+            sealed: list[str] = []
+            if fingerprint.NAME in rows.columns:
+                sealed = rows[fingerprint.NAME].drop_nulls().to_list()
+            if (really := fingerprint.of_all(sealed)) != known:
+                self.differences.append(
+                    Difference(
+                        place, column="the fingerprint of its rows", kept=known, again=really
+                    )
+                )
+        runs = rows.select("point", "seed", "runner").n_unique()
+        if known is None and runs < about["runs"] and set(about["runners"]) - _clocked():
+            self.notes[
+                f"{place} has {runs:,} of its {about['runs']:,} runs: it was interrupted"
+            ] = None
+        elif known is not None and runs != about["runs"]:
+            problem = f"it has {runs:,} runs, and {about['runs']:,} by its description"
+            self.differences.append(Difference(place, problem=problem))
         points = read_parquet(directory / "points.parquet")
         without = frozenset({*points.columns, *_ORDER} - {"point"})
         for name in about["runners"]:
@@ -143,7 +201,7 @@ class Found:
                 level = about.get("trace", "off")
                 self.parts.append(
                     Rows(
-                        place,
+                        _on(place, name, about["runners"]),
                         spec,
                         of,
                         kept,
@@ -158,6 +216,7 @@ class Found:
     def _check(self, directory: Path, place: str) -> None:
         about = read_sealed(directory / stored.FILE, stored.CheckAbout, stored.FORMAT)
         self._made_by(about)
+        self.notes[f"{place}: its conditions are not compared; they follow from its runs"] = None
         for each in about["scenarios"]:
             of = self._runner(each["runner"], place)
             kept = read_parquet(directory / each["rows"], ["point", "seed", "flow_index"])
@@ -167,7 +226,10 @@ class Found:
                 text, each["file"], points=[[]], repeat=repeat, whole=[text], jitter=added
             )
             if of and self._can_run(spec, of, place, directory):
-                where = f"{place}, {each['file']}"
+                others = [
+                    other["runner"] for other in about["scenarios"] if other["file"] == each["file"]
+                ]
+                where = _on(f"{place}, {each['file']}", each["runner"], others)
                 self.parts.append(
                     Rows(where, spec, of, kept, frozenset(_ORDER), whole=_is_ours(about))
                 )
@@ -183,6 +245,9 @@ class Found:
             study = Study(place, directory, about["study"], of, _is_ours(about))
             try:
                 study.published  # noqa: B018  (reads the files that it names)
+                study.kept  # noqa: B018
+            except DamagedError:
+                raise
             except (ScenarioError, UserError) as error:
                 self._refuse(place, error)
             else:
@@ -275,8 +340,7 @@ def find(directory: Path, named: str) -> Found:
 
     Raises:
         NoResultsError: When it has no results.
-        DamagedError: When a file is damaged.
-        OSError: When one can't be read.
+        OSError: When a file can't be read.
     """
     if not directory.is_dir():
         what = "is a file, not a directory" if directory.exists() else "no such directory"
@@ -284,11 +348,18 @@ def find(directory: Path, named: str) -> Found:
             f"{named}: {what}\n  fix: name a directory that run, sweep, compare, check, evaluate or reproduce wrote"
         )
     found = Found()
+    for error in damaged(directory):
+        found.damaged(error)
     if not found.add(directory):
         raise NoResultsError(
             f"{named}: no results\n  fix: name a directory that run, sweep, compare, check, evaluate or reproduce wrote"
         )
     return found
+
+
+def _on(place: str, name: str, runners: Sequence[str]) -> str:
+    """Returns the place of runs, with their runner if there are several."""
+    return f"{place}, on {name}" if len(runners) > 1 else place
 
 
 def _is_ours(about: Made | None) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from fullpipe.base.frame import table
+from fullpipe.errors import DamagedError
 from fullpipe.results import fingerprint
 from fullpipe.results.kept import parquet_about, read_parquet
 from fullpipe.results.model import TABLES
@@ -161,12 +162,14 @@ class Rows(Part):
     ) -> Iterator[Difference]:
         """Yields runs whose kept fingerprint is not that of their kept numbers."""
         right = fingerprint.of_rows(kept.drop(fingerprint.NAME))
+        told = set(found)
         for place in kept[fingerprint.NAME].ne_missing(right).arg_true():
             row = kept.row(place, named=True)
-            if (row["point"], row["seed"]) not in found:
+            run = row["point"], row["seed"]
+            if run not in told:
+                told.add(run)
                 cell = compare.Cell(row, fingerprint.NAME, row[fingerprint.NAME], right[place])
-                yield self._said(row["point"], row["seed"], cell)
-                return
+                yield self._said(*run, cell)
 
     def _traces(
         self, chosen: Sequence[int], traced: Mapping[int, Run], engine: Engine
@@ -357,8 +360,20 @@ def _all_of(run: Run) -> tuple[Mapping[str, Any], Tables]:
     return run.metrics, _recorded(run)[1]
 
 
+def first_line(error: Exception) -> str:
+    """Returns the problem of an error, without its fix."""
+    return str(error).splitlines()[0]
+
+
 def _of_tables(kept: Files, again: Tables) -> Cell | None:
-    """Returns the first difference of recorded tables."""
+    """Returns the first difference of recorded tables; damage is one."""
+    try:
+        return _difference_of_tables(kept, again)
+    except DamagedError as error:
+        return compare.Cell({}, problem=first_line(error))
+
+
+def _difference_of_tables(kept: Files, again: Tables) -> Cell | None:
     for name in TABLES:
         if name in again and name not in kept:
             return compare.Cell({}, problem=f"the table {name} of its trace is missing")
@@ -370,8 +385,11 @@ def _of_tables(kept: Files, again: Tables) -> Cell | None:
 
 
 def _level_of(files: Files) -> Mapping[str, object]:
-    """Returns what repeats a trace."""
-    return parquet_about(next(iter(files.values())), "fullpipe")
+    """Returns the description of a trace: its level and its hash."""
+    for file in files.values():
+        with suppress(DamagedError):
+            return parquet_about(file, "fullpipe")
+    return {}
 
 
 def _difference(place: str, run: str, cell: Cell, rows: pl.DataFrame | None = None) -> Difference:

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fullpipe.errors import DamagedError
 from fullpipe.results.kept import read_json, read_parquet, read_text
 from fullpipe.runners import is_simulator
 from fullpipe.study.execute import results
@@ -20,10 +21,12 @@ from fullpipe.study.reproduce.study import StudyOutcome, judged, split
 from fullpipe.study.verdicts.judged import records
 from fullpipe.study.verify import compare
 from fullpipe.study.verify.compare import Difference
-from fullpipe.study.verify.parts import Part, further
+from fullpipe.study.verify.parts import Part, first_line, further
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    import polars as pl
 
     from fullpipe.results.made import StudyAbout
     from fullpipe.runners import Runner
@@ -64,6 +67,11 @@ class Study(Part):
         return (
             read.only(self.about["cases"]).with_seeds(self.about["seeds"]).with_settings(settings)
         )
+
+    @cached_property
+    def kept(self) -> pl.DataFrame:
+        """The kept rows of its runs."""
+        return read_parquet(self.directory / "runs.parquet", _KEYS)
 
     @property
     def _file(self) -> Path:
@@ -108,7 +116,7 @@ class Study(Part):
         for number, (point, _) in enumerate(runs):
             samples[point] = (*samples.get(point, ()), made[number])
         again = frame(StudyOutcome((), (), samples))
-        kept = read_parquet(self.directory / "runs.parquet", _KEYS)
+        kept = self.kept
         if len(runs) < len(self._runs):
             kept = kept.join(again.select("case", "seed"), on=("case", "seed"), how="semi")
         found = compare.rows(kept, again, _KEYS, _KEYS[:2], whole=self.whole)
@@ -118,11 +126,20 @@ class Study(Part):
             what = f"flow {cell.row['flow']}"
             where = (self.place, f"case {case}, seed {seed}", what)
             yield Difference(*where, cell.column, cell.kept, cell.again)
-        if len(runs) == len(self._runs) and not found:
+        if (self.directory / "variants.json").exists():
+            self.notes.append(f"{self.place}: its variants are not repeated")
+        if found or len(runs) < len(self._runs):
+            why = "some of its runs differ" if found else "only a sample of its runs was repeated"
+            self.notes.append(f"{self.place}: its verdicts are not compared: {why}")
+        else:
             yield from self._verdicts(judged(self.published, samples, refused))
 
     def _verdicts(self, done: StudyOutcome) -> Iterator[Difference]:
-        kept = read_json(self.directory / "table.json", list[dict[str, Any]])
+        try:
+            kept = read_json(self.directory / "table.json", list[dict[str, Any]])
+        except (DamagedError, FileNotFoundError) as error:
+            yield Difference(self.place, problem=first_line(error))
+            return
         again = json.loads(json.dumps(records(done.judged)))
         cell = compare.metrics({"table.json": kept}, {"table.json": again}, whole=self.whole)
         if cell:

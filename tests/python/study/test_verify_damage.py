@@ -210,6 +210,42 @@ def fewer_runs(directory: Path) -> None:
     resealed(directory / "sweep.json", fingerprint=of_all(frame[NAME]))
 
 
+def labels(directory: Path, *, rows_too: bool) -> None:
+    """Exchanges the labels of two points, in the points alone or in the rows and the description, too."""
+    unsummed(directory)
+    file = directory / "points.parquet"
+    frame = pl.read_parquet(file)
+    names = [name for name in frame.columns if name.startswith("path.")]
+    frame = frame.with_columns(pl.col(names).reverse())
+    rewritten(file, frame)
+    for shard in directory.glob("runs/*") if rows_too else ():
+        of = pl.read_parquet(shard)
+        rewritten(shard, of.with_columns(frame[name].gather(of["point"]) for name in names))
+
+
+def labels_of_points(directory: Path) -> None:
+    labels(directory, rows_too=False)
+
+
+def labels_everywhere(directory: Path) -> None:
+    labels(directory, rows_too=True)
+
+
+def other_number_of_a_label(directory: Path) -> None:
+    unsummed(directory)
+    file = directory / "points.parquet"
+    rewritten(file, pl.read_parquet(file).with_columns(pl.col("path.buffer.value") + 1))
+
+
+def other_axis(directory: Path) -> None:
+    axis = {"key": "path.buffer", "values": ["1bdp", "3bdp"], "unit": "bdp"}
+    resealed(directory / "sweep.json", axes=[axis])
+
+
+def other_seeds(directory: Path) -> None:
+    resealed(directory / "sweep.json", seeds=[1, 2])
+
+
 class Damage(NamedTuple):
     """A damage: the kinds that it is done to, the change, the exit code of `verify`, and words of its output."""
 
@@ -296,6 +332,33 @@ DAMAGES = {
     ),
     "other fingerprints": Damage("sweep", unsealed, 1, "first difference of 2: kept, point 0 "),
     "a run less": Damage("sweep", fewer_runs, 1, "it has 3 runs, and 4 by its description"),
+    "labels of points": Damage(
+        "sweep",
+        labels_of_points,
+        1,
+        "path.buffer in a row of point 0, seed 7, is 1bdp, and 2bdp by its points",
+    ),
+    "labels everywhere": Damage(
+        "sweep",
+        labels_everywhere,
+        1,
+        "kept, point 0: its label is path.buffer=2bdp, and its scenario has 1bdp",
+    ),
+    "number of a label": Damage(
+        "sweep",
+        other_number_of_a_label,
+        1,
+        "path.buffer.value of point 0 in points.parquet is 2.0, and 1.0 by its points",
+    ),
+    "axis": Damage(
+        "sweep",
+        other_axis,
+        1,
+        "the axis path.buffer of sweep.json is 1bdp, 3bdp (bdp), and 1bdp, 2bdp (bdp) by its points",
+    ),
+    "seeds": Damage(
+        "sweep", other_seeds, 1, "seeds in sweep.json is [1, 2], and [7, 8] by its points"
+    ),
     "conditions": Damage("check", nothing, 0, "kept: its conditions are not compared"),
     "table and page": Damage(
         "evaluation", nothing, 0, "kept: its table, its page and its pictures "

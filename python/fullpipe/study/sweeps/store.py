@@ -71,7 +71,7 @@ class SweepStore(Store):
         ):
             self._describe()
             self.about = self._read()
-        self._points = _points(spec)
+        self._points = points_of(spec)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -159,7 +159,7 @@ class SweepStore(Store):
         disk.write(aside / "scenario.toml", self.spec.text)
         code.keep(self.spec.algorithms, aside)
         scenarios = pl.Series("scenario", self.spec.scenarios(), dtype=pl.String)
-        write_parquet(_points(self.spec).with_columns(scenarios), aside / "points.parquet")
+        write_parquet(points_of(self.spec).with_columns(scenarios), aside / "points.parquet")
 
     def _description(self) -> dict[str, Any]:
         plan, there = self.spec.plan, self._shards()
@@ -172,10 +172,7 @@ class SweepStore(Store):
             "file": self.spec.file,
             "scenario": self.spec.text,
             "mode": plan.mode,
-            "axes": [
-                {"key": key, "values": [plain(value) for value in values], "unit": unit(values)}
-                for key, values in plan.axes
-            ],
+            "axes": axes_of(plan),
             "zip": list(self.spec.together),
             "seeds": list(range(first, first + count)),
             "points": plan.points,
@@ -202,7 +199,15 @@ def unit(values: Sequence[str]) -> str | None:
     return units.pop() if len(units) == 1 else None
 
 
-def _points(spec: SweepSpec) -> pl.DataFrame:
+def axes_of(plan: _core.SweepPlan) -> list[abouts.AxisAbout]:
+    """Returns the keys that vary in a plan, as `sweep.json` has them."""
+    return [
+        {"key": key, "values": [plain(value) for value in values], "unit": unit(values)}
+        for key, values in plan.axes
+    ]
+
+
+def points_of(spec: SweepSpec) -> pl.DataFrame:
     """Returns a row per point: its number, each varied key as written, and as a number if its values have one unit."""
     plan = spec.plan
     columns = [pl.Series("point", range(plan.points), dtype=pl.Int64)]

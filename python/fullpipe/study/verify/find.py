@@ -29,6 +29,7 @@ from fullpipe.study.spec import SweepSpec
 from fullpipe.study.sweeps.again import spec_of
 from fullpipe.study.sweeps.dataset import Sweep
 from fullpipe.study.verify.compare import Difference
+from fullpipe.study.verify.labels import labels
 from fullpipe.study.verify.parts import Rows, Runs, Single
 from fullpipe.study.verify.study import Study
 
@@ -192,6 +193,12 @@ class Found:
             problem = f"it has {runs:,} runs, and {about['runs']:,} by its description"
             self.differences.append(Difference(place, problem=problem))
         points = read_parquet(directory / "points.parquet")
+        try:
+            differences, untold = labels(place, spec, about, points, rows)
+        except (ScenarioError, UserError):  # each runner refuses below
+            differences, untold = [], []
+        self.differences += differences
+        self.notes |= dict.fromkeys(untold)
         without = frozenset({*points.columns, *_ORDER} - {"point"})
         for name in about["runners"]:
             kept = rows.filter(runner=name)

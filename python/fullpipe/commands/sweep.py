@@ -28,7 +28,7 @@ from fullpipe.commands.options import (
 )
 from fullpipe.commands.shared import shares
 from fullpipe.errors import fail, user_errors
-from fullpipe.runners import SIMULATOR, chosen
+from fullpipe.runners import SIMULATOR, chosen, load
 from fullpipe.runs.lengths import RULE as STEADY
 from fullpipe.scenario import origin
 from fullpipe.study.engine import Engine
@@ -188,7 +188,6 @@ def command(
                     "--sample": sample,
                     "--seed": seed,
                     "--out": out,
-                    "--on": None if on == SIMULATOR else on,
                 },
             )
             again(
@@ -198,6 +197,7 @@ def command(
                 engine=Engine(engine.value, threads),
                 as_json=as_json,
                 asked=asked_metrics,
+                loaded=load(on, scenario[0]) if on != SIMULATOR else (),
             )
             return
         text, file = scenario_of(scenario)

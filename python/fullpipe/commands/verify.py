@@ -17,13 +17,14 @@ from fullpipe.commands.options import (
 )
 from fullpipe.commands.shared import PATH, STORE, shares
 from fullpipe.errors import user_errors
+from fullpipe.runners import load
 from fullpipe.study.engine import Engine
 
 
 @shares(
     (
         "the kept runs have them",
-        [PATH, "--stack", "--duration", "--set", "--cc", "--on", "--repeat", "--seed"],
+        [PATH, "--stack", "--duration", "--set", "--cc", "--repeat", "--seed"],
     ),
     ("it writes no results", ["--out", STORE]),
 )
@@ -44,6 +45,13 @@ def command(
             min=1,
             metavar="N",
             help="Repeat N of the runs, always the same ones, from as many points as possible (default: all).",
+        ),
+    ] = None,
+    on: Annotated[
+        str | None,
+        Option(
+            metavar="CLASS,CLASS",
+            help="Runners of your own that made results, like my.module:MyRunner. Their code runs with your rights.",
         ),
     ] = None,
     engine: Annotated[Place, ENGINE] = Place.LOCAL,
@@ -72,6 +80,8 @@ def command(
         load_plugins(plugin)
         load_recipes(recipe)
         allow_programs(programs)
+        if on is not None:
+            load(on, directory)
         where = Engine(engine.value, threads)
         if not verify(directory, sample=sample, engine=where, as_json=as_json):
             raise SystemExit(1)

@@ -254,6 +254,39 @@ def chosen(names: str | Iterable[str]) -> list[Runner]:
     return found
 
 
+def of_kept(name: str) -> Runner:
+    """Returns the runner of kept runs, which have its name and not its class: one of the user's must be loaded already.
+
+    Raises:
+        RunnerError: When there is no such runner, its class is not loaded, or it does not work on this machine.
+    """
+    if name not in names() and name not in _IMPORTED:
+        raise RunnerError(
+            f"{name}: not a runner of fullpipe, and no class of yours with this name is loaded\n"
+            "  fix: name the class: --on my.module:MyRunner"
+        )
+    return runner(name)
+
+
+def load(text: str, place: str) -> list[str]:
+    """Loads the classes of the user's that a list like "my.module:MyRunner" names; returns their names.
+
+    Args:
+        text: The list.
+        place: The kept runs that need them, for errors.
+
+    Raises:
+        RunnerError: When one is not a class, or can't be loaded.
+    """
+    for each in text.split(","):
+        if ":" not in each:
+            raise RunnerError(
+                f"--on {each}: {place} has its runners already\n"
+                "  fix: leave it out, or name a class of yours that it needs, like my.module:MyRunner"
+            )
+    return [each.name for each in chosen(text)]
+
+
 def every() -> list[Runner]:
     """Returns every runner of the package, whether it works here or not: the simulator first."""
     return [_named(name) for name in names()]

@@ -480,6 +480,9 @@ def test_a_directory_alone_goes_on_at_another_place_without_its_files(
     more = fullpipe("sweep", "elsewhere/moved", "--repeat", "4")
     assert "2 runs, " in more.stdout
     assert package.Sweep(moved).seeds == [1, 2, 3, 4]
+    about = json.loads((moved / "sweep.json").read_text())
+    for key in ("command", "mode", "axes", "zip", "added_jitter", "trace"):
+        assert about[key] == once[key], key
     verified = fullpipe("verify", "elsewhere/moved")
     assert "8 of 8 equal, 2 with their traces" in verified.stdout
 

@@ -12,12 +12,11 @@ import pytest
 import fullpipe as package
 from conftest import SCENARIO
 from fake_runners import write_own_runners
-from fullpipe.results import write_shard
-from fullpipe.results.kept import parquet_about
 from fullpipe.results.sums import write_json
 from fullpipe.study.verify.sample import chosen
 from test_evaluate import SMALL
 from test_published import GOOD
+from test_verify_damage import resealed, rewritten, unsummed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,8 +115,7 @@ def test_a_changed_number_of_each_kind_is_found_and_named(
 
 def _change(directory: Path) -> float:
     """Adds a bit per second to one goodput of results, with right checksums; returns the new value."""
-    for sums in directory.rglob("SHA256SUMS"):
-        sums.unlink()
+    unsummed(directory)
     for file in sorted(directory.rglob("*.parquet")):
         frame = pl.read_parquet(file)
         if "goodput_bps" in frame.columns and "cwnd" not in frame.columns:
@@ -126,11 +124,7 @@ def _change(directory: Path) -> float:
                 .then(pl.col("goodput_bps") + 1)
                 .otherwise("goodput_bps")
             )
-            if file.parent.name == "runs":
-                file.unlink()
-                write_shard(frame, file.parent, file.stem[:-17])
-            else:
-                frame.write_parquet(file)
+            rewritten(file, frame)
             return float(frame["goodput_bps"][0])
     file = next(directory.rglob("metrics.json"))
     metrics = json.loads(file.read_text())
@@ -145,8 +139,7 @@ def test_rows_with_other_numbers_and_their_old_fingerprint_are_found(
     fullpipe("sweep", scenario.name, "--repeat", "2", "--trace", "off", "--out", "kept")
     file = tmp_path / "kept/sweep.json"
     about = json.loads(file.read_text())
-    del about["checksum"]
-    write_json(file, {**about, "fingerprint": "0" * 16})
+    resealed(file, fingerprint="0" * 16)
     done = fullpipe("verify", "kept")
     assert done.returncode == 1
     assert f"the fingerprint of its rows is {'0' * 16}, and {about['fingerprint']}" in done.stdout
@@ -155,10 +148,7 @@ def test_rows_with_other_numbers_and_their_old_fingerprint_are_found(
 def test_a_changed_trace_is_found(fullpipe: Fullpipe, scenario: Path, tmp_path: Path) -> None:
     fullpipe("sweep", scenario.name, "--repeat", "2", "--trace", "100ms", "--out", "kept")
     (file,) = (tmp_path / "kept/series").glob("0-7-*.parquet")
-    frame = pl.read_parquet(file).with_columns(pl.col("inflight") + 1)
-    about = {"trace": "100ms"}
-    file.unlink()
-    write_shard(frame, file.parent, "0-7", about)
+    rewritten(file, pl.read_parquet(file).with_columns(pl.col("inflight") + 1))
     done = fullpipe("verify", "kept")
     assert done.returncode == 1
     assert "seed 7, row 0 of the trace flows: inflight is " in done.stdout
@@ -173,10 +163,7 @@ def test_changed_transfers_of_a_later_seed_are_found(fullpipe: Fullpipe, tmp_pat
     done = fullpipe("verify", "kept")
     assert "2 of 2 equal, 2 with their traces" in done.stdout
     (file,) = (tmp_path / "kept/series").glob("0-2.transfers-*.parquet")
-    frame = pl.read_parquet(file).with_columns(pl.col("completion") * 2)
-    about = parquet_about(file, "fullpipe")
-    file.unlink()
-    write_shard(frame, file.parent, "0-2.transfers", about)
+    rewritten(file, pl.read_parquet(file).with_columns(pl.col("completion") * 2))
     done = fullpipe("verify", "kept")
     assert done.returncode == 1
     assert "of the trace transfers: completion is " in done.stdout
@@ -206,9 +193,7 @@ def test_results_of_another_build_are_compared_all_the_same(
 ) -> None:
     fullpipe("sweep", scenario.name, "--trace", "off", "--out", "kept")
     file = tmp_path / "kept/sweep.json"
-    about = json.loads(file.read_text())
-    del about["checksum"]
-    write_json(file, {**about, "build": "0" * 16, "commit": "0123456789ab-dirty"})
+    resealed(file, build="0" * 16, commit="0123456789ab-dirty")
     done = fullpipe("verify", "kept")
     assert done.returncode == 0
     assert "commit 0123456789ab with changes, build 0000000000000000; this is " in done.stdout
@@ -226,9 +211,8 @@ def test_an_interrupted_sweep_is_compared_as_far_as_it_is(
     for file in (tmp_path / "kept/runs").iterdir():
         if file != one:
             file.unlink()
-    for entry in ("checksum", "fingerprint"):
-        del about[entry]
     write_json(tmp_path / "kept/sweep.json", about)
+    resealed(tmp_path / "kept/sweep.json", fingerprint=None)
     done = fullpipe("verify", "kept")
     assert (done.returncode, done.stderr) == (0, "")
     assert "kept has 2 of its 6 runs: it was interrupted" in done.stdout
@@ -278,6 +262,39 @@ def test_runs_on_a_clock_are_named_and_not_repeated(fake: Path, fullpipe: Fullpi
     assert "1 of 1 equal" in done.stdout
     assert "not repeated: kept: " in done.stdout
     assert "timed" in done.stdout
+
+
+def test_a_runner_of_the_users_is_named_again(fake: Path, fullpipe: Fullpipe) -> None:
+    (fake / "base.toml").write_text(SCENARIO)
+    on = ["--on", "own_runners:Fake"]
+    words = ["sweep", "base.toml", "--on", "sim,own_runners:Fake", "--repeat", "2", "--out", "kept"]
+    assert fullpipe(*words).returncode == 0
+    assert fullpipe("run", "base.toml", *on, "--out", "one").returncode == 0
+    assert fullpipe("check", "base.toml", *on, "--out", "checked").returncode in (0, 3)
+    for words in (["verify", "kept"], ["verify", "one"], ["verify", "checked"], ["sweep", "kept"]):
+        done = fullpipe(*words)
+        assert done.returncode == 2
+        assert "no class of yours with this name is loaded" in done.stderr
+        assert "  fix: name the class: --on my.module:MyRunner" in done.stderr
+        done = fullpipe(*words, *on)
+        assert done.returncode == 0, done.stderr
+        assert "equal" in done.stdout or words[0] == "sweep"
+    assert fullpipe("sweep", "kept", *on, "--repeat", "3").returncode == 0
+    done = fullpipe("verify", "kept", *on)
+    assert "6 of 6 equal, 2 with their traces" in done.stdout
+    for command, name, said in (
+        ("verify", "sim", "--on sim: kept has its runners already"),
+        ("sweep", "fake", "--on fake: kept has its runners already"),
+        ("sweep", "own_runners:Other", "--on: kept has no runs on other, but on sim, fake"),
+    ):
+        done = fullpipe(command, "kept", "--on", name)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    # The same run differs on both: each is named.
+    for file in (fake / "kept/runs").iterdir():
+        rewritten(file, pl.read_parquet(file).with_columns(pl.col("goodput_bps") + 1))
+    done = fullpipe("verify", "kept", *on)
+    assert "0 of 6 equal" in done.stdout
+    assert "kept, on sim, " in done.stdout
 
 
 def test_a_measurement_and_an_empty_directory_are_refused(

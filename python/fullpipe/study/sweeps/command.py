@@ -13,11 +13,11 @@ from fullpipe._core import ScenarioError
 from fullpipe.base import terminal
 from fullpipe.base.build import build, in_words
 from fullpipe.base.progress import Counter
-from fullpipe.errors import UserError, stoppable
+from fullpipe.errors import RunnerError, UserError, stoppable
 from fullpipe.results import about as abouts
 from fullpipe.results import objects
 from fullpipe.results.code import load_with
-from fullpipe.runners import SIMULATOR, chosen
+from fullpipe.runners import SIMULATOR, of_kept
 from fullpipe.runs.lengths import is_drifting, lengths
 from fullpipe.study import kept_in
 from fullpipe.study.execute import telling
@@ -108,6 +108,7 @@ def again(
     engine: Engine,
     as_json: bool = False,
     asked: Sequence[str] = (),
+    loaded: Sequence[str] = (),
 ) -> bool:
     """Executes the missing runs of a kept sweep, as :func:`sweep` does; a finished one only prints its results.
 
@@ -118,11 +119,13 @@ def again(
         engine: Where the runs execute.
         as_json: Whether to print JSON.
         asked: The metrics to show.
+        loaded: The runners of the user's that were loaded for it.
 
     Raises:
         FewerSeedsError: When it has more seeds.
         OtherProgramError: When another build or another code made the runs, and some are missing.
         ScenarioError: When an algorithm of it is not here.
+        RunnerError: When a runner of it is not here.
         DamagedError: When a file is damaged.
         OSError: When the directory can't be read or written.
     """
@@ -133,6 +136,11 @@ def again(
         raise FewerSeedsError(
             f"--repeat {repeat}: {place} has {spec.plan.seeds[1]} seeds\n  fix: write a larger number, or leave it out"
         )
+    for name in loaded:
+        if name not in about["runners"]:
+            raise RunnerError(
+                f"--on: {place} has no runs on {name}, but on {', '.join(about['runners'])}\n  fix: leave it out"
+            )
     longer = spec if repeat is None else replace(spec, repeat=repeat)
     try:
         spec.classes  # noqa: B018  (imports them)
@@ -168,7 +176,7 @@ def again(
         out=place,
         trace=trace or (None if level == "auto" else level),
         engine=engine,
-        runners=chosen(about["runners"]),
+        runners=[of_kept(name) for name in about["runners"]],
         as_json=as_json,
         asked=asked,
         option="",

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from fullpipe.study.spec import SweepSpec
 
 
+_MADE_AS = ("command", "mode", "axes", "zip")
+"""Entries of a description that tell how the points were made."""
+
+
 class SweepStore(Store):
     """The directory of one sweep, opened to add shards."""
 
@@ -180,11 +184,17 @@ class SweepStore(Store):
             "runs": plan.points * count * len(runners),
             "added_jitter": {
                 key: least if least == most else [least, most]
-                for key, least, most in plan.added_jitter
+                for key, least, most in self.spec.added_jitter
             },
             **({"algorithms": algorithms} if algorithms else {}),
             "trace": self._trace,
+            **self._made_as(),
         }
+
+    def _made_as(self) -> dict[str, Any]:
+        """Returns the entries that the complete scenarios of a kept sweep do not tell."""
+        about = getattr(self, "about", None) if self.spec.whole else None
+        return {key: about[key] for key in _MADE_AS} if about else {}
 
 
 def plain(value: str) -> str:

@@ -23,7 +23,7 @@ from fullpipe.results.model import TABLES, NoResultsError, table_file
 from fullpipe.results.objects import called
 from fullpipe.results.sums import damaged, is_there
 from fullpipe.results.sweep import PARTS, shard_files
-from fullpipe.runners import every, is_simulator, runner
+from fullpipe.runners import every, is_simulator, of_kept
 from fullpipe.study.checks import stored
 from fullpipe.study.spec import SweepSpec
 from fullpipe.study.sweeps.again import spec_of
@@ -305,13 +305,20 @@ class Found:
 
     def _runner(self, name: str, place: str) -> Runner | None:
         if name in _clocked():
-            self.refused.append(Refused(place, f"{name} runs on the clock of a machine"))
+            self._on_a_clock(name, place)
             return None
         try:
-            return runner(name)
+            found = of_kept(name)
         except RunnerError as error:
             self._refuse(place, error)
-        return None
+            return None
+        if found.real_time:
+            self._on_a_clock(name, place)
+            return None
+        return found
+
+    def _on_a_clock(self, name: str, place: str) -> None:
+        self.refused.append(Refused(place, f"{name} runs on the clock of a machine"))
 
     def _can_run(self, spec: SweepSpec, of: Runner, place: str, directory: Path) -> bool:
         try:

@@ -60,6 +60,7 @@ OTHERS = {
     "wings/search/attack/shrink/command.py": "the text of a user's scenario",
     "base/toml.py": "a value of --set",
     "runs/lengths.py": "the text of a scenario, complete",
+    "study/verify/labels.py": "complete scenarios, which the door read",
     "commands/doctor.py": "the installation",
     "about/doctor.py": "the machine's configuration",
     "base/memory.py": "/proc/meminfo",

@@ -1,5 +1,6 @@
 """`fullpipe report`."""
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -167,6 +168,7 @@ def command(
                     over=axes,
                     width=width,
                     style=style,
+                    tell=_tell,
                 )
             else:
                 made = write_report(
@@ -207,6 +209,12 @@ def _refuse(
         )
     if appendix and (panel is not None or form is not _Format.PDF):
         fail("--appendix: for a whole report as PDF\n  fix: write --format pdf without --panel")
+
+
+def _tell(words: str) -> None:
+    """Prints words about a file of numbers, which is not the place for them."""
+    if words:
+        print(words, file=sys.stderr)
 
 
 def _listed(text: str | None) -> list[str]:

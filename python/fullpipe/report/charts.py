@@ -9,7 +9,7 @@ import matplotlib as mpl
 import numpy as np
 
 from fullpipe.report import values
-from fullpipe.report.panels import curves, maps
+from fullpipe.report.panels import curves, maps, steady
 from fullpipe.report.static import Piece, pieces_of, together
 from fullpipe.report.static_charts import WIDTH
 from fullpipe.report.static_time import in_lines, say
@@ -56,11 +56,13 @@ def draw(directory: Path, metrics: Sequence[str] = ()) -> Picture:
         parts = [*pieces_of(found, _LARGER * WIDTH)] if found else []
         charts = [each for each in parts if isinstance(each, Piece)]
         if charts:
-            figure = together(charts, Picture)
+            said = (found.note if found else "", steady.brief(results, measures.at("maps")))
+            figure = together(charts, Picture, " ".join(filter(None, said)))
             figure.set_dpi(_DPI)
         else:
             figure = Picture(dpi=_DPI, layout="constrained")
-            _draw_marks(figure, groups, measures.at("maps") or measures.every)
+            marked = measures.at("maps") or measures.every
+            _draw_marks(figure, groups, marked, steady.brief(results, marked))
     figure.suptitle(_title(results), x=0.01, ha="left", weight="bold", fontsize=11)
     return figure
 
@@ -73,7 +75,9 @@ def _title(results: Results) -> str:
     )
 
 
-def _draw_marks(figure: Picture, groups: Sequence[Group], shown: Sequence[Quantity]) -> None:
+def _draw_marks(
+    figure: Picture, groups: Sequence[Group], shown: Sequence[Quantity], note: str
+) -> None:
     """Draws a panel for each metric, with a row for each contender: its mean, and the 95 % interval as a bar."""
     rows = groups[:_MOST_ROWS]
     names = [in_lines(", ".join(filter(None, (each.place, each.contender)))) for each in rows]
@@ -98,4 +102,4 @@ def _draw_marks(figure: Picture, groups: Sequence[Group], shown: Sequence[Quanti
     axes[0].set_yticks(range(len(rows)), names)
     axes[0].set_ylim(len(rows) - 0.5, -0.5)
     rest = [", ".join(filter(None, (each.place, each.contender))) for each in groups[_MOST_ROWS:]]
-    say(figure, left_out(rest, len(groups)))
+    say(figure, left_out(rest, len(groups)), note)

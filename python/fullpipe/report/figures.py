@@ -19,6 +19,7 @@ from fullpipe.report.panels import (
     numbers,
     slowdowns,
     spread,
+    steady,
 )
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.drawn import PanelError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from fullpipe.report.model import Block
     from fullpipe.report.values import Group, Measures
     from fullpipe.results.model import Results
+    from fullpipe.stats import Quantity
 
 _INCHES = {"mm": 1 / 25.4, "cm": 1 / 2.54, "in": 1.0, "pt": 1 / 72.27}
 _NARROWEST, _WIDEST = 1.5, 40.0
@@ -44,12 +46,14 @@ class Kind:
         lacks: The reason why results have none.
         make: Makes the section that has it.
         blocks: The blocks of the section that belong to it.
+        judged: The metrics that it shows and whose drift it tells.
     """
 
     key: str
     lacks: str
     make: Callable[[Results, Sequence[Group], Measures, Sequence[str]], Section | None]
     blocks: type[Lines | Heat | Clouds | Table]
+    judged: Callable[[Sequence[Group], Measures], Sequence[Quantity]]
 
     @property
     def is_table(self) -> bool:
@@ -60,7 +64,22 @@ class Kind:
 def _scatter(
     _results: Results, groups: Sequence[Group], measures: Measures, _over: Sequence[str]
 ) -> Section:
-    return Section("Distributions", [*spread.clouds(groups, measures)])
+    made = spread.scatter(groups, measures).section()
+    if measures.asked and not made.blocks:
+        for what, found in (
+            ("delay", spread.across(groups, measures)),
+            ("rate", spread.up(measures)),
+        ):
+            if found is None:
+                raise PanelError(
+                    f"--panel scatter: --show has no {what}\n  fix: add a {what}: --show goodput,rtt.p95"
+                )
+    return made
+
+
+def _none(_groups: Sequence[Group], _measures: Measures) -> Sequence[Quantity]:
+    """Returns no metrics: the course of completion times within a run is not tested."""
+    return ()
 
 
 KINDS = (
@@ -69,42 +88,49 @@ KINDS = (
         "no number was swept",
         curves.section,
         Lines,
+        lambda _, measures: measures.at("maps"),
     ),
     Kind(
         "maps",
         "fewer than two keys were swept",
         lambda results, groups, measures, _: maps.section(results, groups, measures),
         Heat,
+        lambda _, measures: measures.at("maps"),
     ),
     Kind(
         "scatter",
         "no contender has three seeds with a rate and a delay",
         _scatter,
         Clouds,
+        spread.both,
     ),
     Kind(
         "shares",
         "there are many settings, fewer than three seeds, or equal runs",
-        lambda _, groups, measures, __: spread.section(groups, measures),
+        lambda _, groups, measures, __: spread.shares(groups, measures).section(),
         Lines,
+        lambda _, measures: measures.at("spread"),
     ),
     Kind(
         "slowdown",
         "the runs have no arriving flows",
         lambda results, _, __, ___: slowdowns.section(results),
         Lines,
+        _none,
     ),
     Kind(
         "completion",
         "no transfers of arriving flows were recorded; `fullpipe sweep --trace transfers` records them",
         lambda results, _, __, ___: completions.section(results),
         Lines,
+        _none,
     ),
     Kind(
         "results",
         "there are no numbers",
         lambda _, groups, measures, __: numbers.section(groups, measures.every),
         Table,
+        lambda _, measures: measures.every,
     ),
     Kind(
         "differences",
@@ -113,6 +139,7 @@ KINDS = (
             results, differences.compared(results, groups, measures.at("differences"))
         ),
         Table,
+        lambda _, measures: measures.at("differences"),
     ),
 )
 """Figures and tables of results; `panels.declared.FIGURES` has their purposes."""
@@ -125,8 +152,8 @@ def kind_of(key: str) -> Kind | None:
 
 def section(
     kind: Kind, results: Results, show: Sequence[str] = (), over: Sequence[str] = ()
-) -> Section:
-    """Returns the section that has a figure, with the blocks that belong to it.
+) -> tuple[Section, str]:
+    """Returns the section that has a figure, with the blocks that belong to it; and words if its numbers drift.
 
     Raises:
         PanelError: When the results have none, or a key of `over` is no swept number.
@@ -143,7 +170,23 @@ def section(
             f"--panel {kind.key}: {kind.lacks}\n"
             f"  fix: choose another one: {', '.join(each.key for each in (*KINDS, *PANELS))}"
         )
-    return replace(made, blocks=blocks)
+    judged = kind.judged(groups, measures)
+    drift = steady.brief(results, judged) if judged else ""
+    return replace(made, blocks=blocks), drift
+
+
+def notes(found: Section) -> list[str]:
+    """Returns the words about a section and its blocks, which its numbers alone do not have."""
+    said = [found.note]
+    for block in found.blocks:
+        match block:
+            case Clouds():
+                said.append(block.left)
+            case Lines() if block.row and block.note:
+                said.append(f"{block.title}: {block.note}")
+            case Lines() | Heat() | Table():
+                said.append(block.note)
+    return [*dict.fromkeys(filter(None, said))]
 
 
 def keys(results: Results, over: Sequence[str]) -> list[str]:

@@ -24,7 +24,7 @@ def write_markdown(report: Report, directory: Path, style: Path | None = None) -
         OSError: When a file can't be written.
         StyleError: When the style file can't be used.
     """
-    pictures = write_pictures(report, directory, "svg", style)
+    pictures = write_pictures(report, directory, "svg", style, notes=False)
     disk.write(directory / "report.md", "\n".join(lines(report, pictures)) + "\n")
 
 

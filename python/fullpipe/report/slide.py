@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 from io import StringIO
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fullpipe.report import values
-from fullpipe.report.figures import inches, kind_of, section, table
-from fullpipe.report.model import Table, Timeline
-from fullpipe.report.panels import drawn, steady, time
+from fullpipe.report.figures import inches, kind_of, notes, section, table
+from fullpipe.report.model import Timeline
+from fullpipe.report.panels import drawn, time
 from fullpipe.report.write import SlideForm, replace, target_of
 from fullpipe.results import disk
 from fullpipe.results.beside import beside
@@ -17,7 +16,7 @@ from fullpipe.results.model import NoResultsError
 from fullpipe.runs.view.left import left_out
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from fullpipe.report.figures import Kind
@@ -39,13 +38,18 @@ class Asked(NamedTuple):
 
 
 def write(
-    directories: Sequence[Path], key: str, form: SlideForm, out: Path | None, asked: Asked
+    directories: Sequence[Path],
+    key: str,
+    form: SlideForm,
+    out: Path | None,
+    asked: Asked,
+    tell: Callable[[str], object],
 ) -> Path:
     """Does the work of :func:`fullpipe.report.write_panel`."""
     wide = None if asked.width is None else inches(asked.width)
     target = target_of(directories, f"report-{key}.{form}", out)
     if kind := kind_of(key):
-        return _figure(directories, kind, form, target, asked, wide or _WIDTH)
+        return _figure(directories, kind, form, target, asked, wide or _WIDTH, tell)
     if form is SlideForm.TEX:
         raise drawn.PanelError(
             f"--panel {key} --format tex: a picture, and no table\n"
@@ -61,6 +65,7 @@ def write(
     if asked.time_s:
         runs = _part(runs, panel, *asked.time_s)
     if form is SlideForm.CSV:
+        tell(left)
         return replace(target, lambda aside: disk.write(aside, _text(panel, runs)))
     return replace(target, lambda aside: _draw(panel, runs, form, aside, asked.style, wide, left))
 
@@ -72,6 +77,7 @@ def _figure(
     target: Path,
     asked: Asked,
     wide: float,
+    tell: Callable[[str], object],
 ) -> Path:
     """Writes a figure or table of many runs."""
     if asked.time_s:
@@ -85,29 +91,33 @@ def _figure(
             f"--panel {kind.key} --format {form}: {what}\n  fix: write --format {forms}"
         )
     results = beside(directories)
-    found = section(kind, results, asked.show, asked.over)
-    measures = values.measures(results, asked.show) if asked.show else None
-    note = steady.brief(results, measures.every if measures else ())
+    found, drift = section(kind, results, asked.show, asked.over)
+    if form in (SlideForm.CSV, SlideForm.TEX):
+        tell(" ".join(filter(None, (*notes(found), drift))))
     if form is SlideForm.CSV:
         return replace(target, lambda aside: disk.write(aside, table(found)))
     if form is SlideForm.TEX:
         from fullpipe.report.tex import tables
 
-        own: list[Table] = [each for each in found.blocks if isinstance(each, Table)]
-        text = tables(results.title, [(found.title, each) for each in own], note)
+        text = tables(results.title, [found], drift)
         return replace(target, lambda aside: disk.write(aside, text))
     from fullpipe.report.static import Piece, pieces_of, together
-    from fullpipe.report.style import COLUMN, PAPER, styled
+    from fullpipe.report.style import styled
 
     def draw(aside: Path) -> None:
-        with styled(asked.style, COLUMN if wide < _COLUMN else PAPER) as save:
-            several = len([*pieces_of(found, wide)]) > 1
-            drawn_ = [
-                each for each in pieces_of(found, wide, title=several) if isinstance(each, Piece)
-            ]
-            save(together(drawn_, note=note), aside, form, 300)
+        with styled(asked.style, _base(wide)) as save:
+            parts = [each for each in pieces_of(found, wide) if isinstance(each, Piece)]
+            note = " ".join(filter(None, (found.note, drift)))
+            save(together(parts, note=note, title=len(parts) > 1), aside, form, 300)
 
     return replace(target, draw)
+
+
+def _base(wide: float) -> Any:  # noqa: ANN401
+    """Returns the style of a figure of a width in inches."""
+    from fullpipe.report.style import COLUMN, PAPER
+
+    return COLUMN if wide < _COLUMN else PAPER
 
 
 def _runs(directories: Sequence[Path]) -> tuple[list[Shown], str]:
@@ -154,11 +164,11 @@ def _draw(
     left: str,
 ) -> None:
     from fullpipe.report.static_time import SLIDE, one_panel
-    from fullpipe.report.style import COLUMN, OF_SLIDE, PAPER, styled
+    from fullpipe.report.style import OF_SLIDE, styled
 
     base, size = OF_SLIDE, SLIDE
     if wide is not None:
-        base, size = COLUMN if wide < _COLUMN else PAPER, (wide, _SHAPE * wide)
-        base = {**base, "lines.linewidth": 0.7}  # traces have many points
+        size = wide, _SHAPE * wide
+        base = {**_base(wide), "lines.linewidth": 0.7}  # traces have many points
     with styled(style, base) as save:
         save(one_panel(runs, panel, size, left), target, form, 180 if wide is None else 300)

@@ -19,7 +19,7 @@ from fullpipe.report.static_charts import (
     map_size,
     row_size,
 )
-from fullpipe.report.static_time import over_time, say
+from fullpipe.report.static_time import height_of, over_time, say
 from fullpipe.report.style import styled
 from fullpipe.results import disk
 from fullpipe.runs.view.left import left_out
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from fullpipe.runs.view.figure import Place
 
 _MOST_TIMELINES = 6
-_NOTE = 0.2
-"""Height of a note below all figures, inches."""
 _Figure = TypeVar("_Figure", bound=Figure)
 
 
@@ -45,11 +43,16 @@ class Piece(NamedTuple):
     width: float
     height: float
     """Inches."""
-    draw: Callable[[Place], None]
+    paint: Callable[[Place, bool], None]
+    """Draws it, with its title or without."""
 
-    def alone(self) -> Figure:
-        """Returns it as a figure."""
-        return together([self])
+    def draw(self, place: Place, *, title: bool = True) -> None:
+        """Draws it on a figure or a part of one, with its title or without."""
+        self.paint(place, title)
+
+    def alone(self, note: str = "") -> Figure:
+        """Returns it as a figure, with a note below it."""
+        return together([self], note=note)
 
 
 class Whole(NamedTuple):
@@ -59,13 +62,13 @@ class Whole(NamedTuple):
     name: str
     make: Callable[[], Figure]
 
-    def alone(self) -> Figure:
-        """Returns it."""
+    def alone(self, _note: str = "") -> Figure:
+        """Returns it; its own notes are in it."""
         return self.make()
 
 
 def write_pictures(
-    report: Report, directory: Path, ending: str, style: Path | None = None
+    report: Report, directory: Path, ending: str, style: Path | None = None, *, notes: bool = True
 ) -> list[tuple[str, str]]:
     """Writes every figure into a new directory.
 
@@ -74,6 +77,7 @@ def write_pictures(
         directory: The directory.
         ending: The format: png, svg, pdf or pgf.
         style: A style file of matplotlib.
+        notes: Whether the note of a section is below each of its figures.
 
     Returns:
         Section and file name of each figure, in order.
@@ -84,11 +88,12 @@ def write_pictures(
     """
     disk.make_folder(directory)
     written = []
+    note = {each.title: each.note for each in report.sections} if notes else {}
     with styled(style) as save:
         for number, piece in enumerate(pieces(report), 1):
             name = re.sub(r"[^a-z0-9]+", "-", piece.name.lower()).strip("-")[:60]
             file = f"{number:02}-{name}.{ending}"
-            save(piece.alone(), directory / file, ending)
+            save(piece.alone(note.get(piece.section, "")), directory / file, ending)
             written.append((piece.section, file))
     return written
 
@@ -97,19 +102,22 @@ def together(
     parts: Sequence[Piece],
     make: type[_Figure] = Figure,  # type: ignore[assignment]
     note: str = "",
+    *,
+    title: bool = True,
 ) -> _Figure:
-    """Returns figures below each other as one, with a note below all."""
+    """Returns figures below each other as one, with their titles or without, and a note below all."""
     width = max(each.width for each in parts)
     if note:
-        parts = [*parts, Piece("", "note", width, _NOTE, lambda place: say(place, note))]
+        height = height_of(note, width)
+        parts = [*parts, Piece("", "note", width, height, lambda place, _: say(place, note))]
     height = sum(each.height for each in parts)
     figure = make(figsize=(width, height), layout="constrained")
     if len(parts) == 1:
-        parts[0].draw(figure)
+        parts[0].draw(figure, title=title)
         return figure
     places: Any = figure.subfigures(len(parts), 1, height_ratios=[each.height for each in parts])
     for part, place in zip(parts, places, strict=True):
-        part.draw(place)
+        part.draw(place, title=title)
     return figure
 
 
@@ -119,48 +127,32 @@ def pieces(report: Report) -> Iterator[Piece | Whole]:
         yield from pieces_of(section)
 
 
-def pieces_of(
-    section: Section, wide: float = WIDTH, *, title: bool = True
-) -> Iterator[Piece | Whole]:
-    """Yields the figures of a section.
-
-    Args:
-        section: The section.
-        wide: Their width, inches.
-        title: Whether each has its title.
-    """
+def pieces_of(section: Section, wide: float = WIDTH) -> Iterator[Piece | Whole]:
+    """Yields the figures of a section, of a width in inches."""
     for row, those in groupby(
         section.blocks, key=lambda block: block.row if isinstance(block, Heat) else None
     ):
         blocks = list(those)
         if row is None:
-            yield from _figures(section.title, blocks, wide, title=title)
+            yield from _figures(section.title, blocks, wide)
             continue
         maps = [block for block in blocks if isinstance(block, Heat)]
         yield _maps(section.title, f"map {row}", maps, wide)
 
 
-def pictures(report: Report) -> Iterator[tuple[str, str, Figure]]:
-    """Yields section, name and figure of every chart, row of charts, row of maps, and run over time."""
-    for piece in pieces(report):
-        yield piece.section, piece.name, piece.alone()
-
-
 def _maps(section: str, name: str, maps: Sequence[Heat], wide: float) -> Piece:
     height = map_size(maps, wide)[1]
-    return Piece(section, name, wide, height, lambda to: draw_maps(to, maps, wide))
+    return Piece(section, name, wide, height, lambda to, _: draw_maps(to, maps, wide))
 
 
-def _figures(
-    section: str, blocks: Sequence[Block], wide: float, *, title: bool
-) -> Iterator[Piece | Whole]:
+def _figures(section: str, blocks: Sequence[Block], wide: float) -> Iterator[Piece | Whole]:
     charts = [block for block in blocks if isinstance(block, Lines | Clouds)]
     rows = {id(row[0]): row for row in each_or_row(charts)}
     for block in blocks:
         match block:
             case Lines() | Clouds():
                 if (row := rows.get(id(block))) is not None:
-                    yield _row(section, row, wide, title=title)
+                    yield _row(section, row, wide)
             case Density():
                 yield Piece(section, block.title, wide, 0.54 * wide, _density(block))
             case Timeline():
@@ -169,17 +161,17 @@ def _figures(
                 pass
 
 
-def _row(section: str, charts: list[Any], wide: float, *, title: bool) -> Piece:
+def _row(section: str, charts: list[Any], wide: float) -> Piece:
     draw = draw_row if isinstance(charts[0], Lines) else draw_clouds
     height = row_size(charts, wide)[1]
     if isinstance(charts[0], Clouds):
         height += 0.5
     name = charts[0].row or charts[0].title
-    return Piece(section, name, wide, height, lambda to: draw(to, charts, wide, title=title))
+    return Piece(section, name, wide, height, lambda to, title: draw(to, charts, wide, title=title))
 
 
-def _density(block: Density) -> Callable[[Place], None]:
-    return lambda to: hexagons.paint(to.subplots(), block)
+def _density(block: Density) -> Callable[[Place, bool], None]:
+    return lambda to, _: hexagons.paint(to.subplots(), block)
 
 
 def _timelines(section: str, block: Timeline) -> Iterator[Whole]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from textwrap import fill
+from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,8 @@ _WIDTH = 6.3
 _SCREEN, _TALLER, _ENTRY = 10.0, 1.6, 0.19
 """Width of a picture for a screen, height of its panels against those for paper, height of a legend's entry; inches."""
 _ROW = 0.17
+_LEADING = 1.3
+"""Distance of a note's lines, in font sizes."""
 _LABEL = 28
 _LINES = 3
 _TITLE = 100
@@ -189,10 +191,20 @@ def one_panel(
 def say(figure: Place, *notes: str) -> None:
     """Writes the omissions of charts below them."""
     if text := " ".join(filter(None, dict.fromkeys(notes))):
-        size = max(rcParams["font.size"] - 1, 6)
-        inches = figure.bbox.width / figure.dpi
-        wide = int(14 * inches * 7 / size)
-        figure.supxlabel(fill(text, wide), x=0.01, ha="left", fontsize=size, color=GREY)
+        lines, size = _said(text, figure.bbox.width / figure.dpi)
+        figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=size, color=GREY)
+
+
+def height_of(note: str, wide: float) -> float:
+    """Returns the height that :func:`say` needs for a note in a figure of this width; inches."""
+    lines, size = _said(note, wide)
+    return (_LEADING * len(lines) * size + 6) / 72
+
+
+def _said(text: str, wide: float) -> tuple[list[str], float]:
+    """Returns the lines of a note, and their font size."""
+    size = max(rcParams["font.size"] - 1, 6)
+    return wrap(text, int(14 * wide * 7 / size)), size
 
 
 def _by_run(panel: Panel, runs: Sequence[Shown]) -> list[tuple[Panel, Sequence[Shown]]]:

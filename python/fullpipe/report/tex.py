@@ -2,6 +2,7 @@ r"""Renders the tables of a report in LaTeX, with the rules of the package bookt
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from fullpipe.base.terminal import printable
@@ -11,39 +12,48 @@ from fullpipe.runs.view.pgf import escaped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fullpipe.report.model import Cell, Report
+    from fullpipe.report.model import Cell, Report, Section
 
+_WIDE = 100
+"""Letters of a line of a comment."""
+_SAID = ("Steadiness", "Warning")
+"""Facts that are comments: those that limit what the numbers mean."""
 _LONG = 45
 """Rows from which on a table is a longtable, which goes on over pages."""
 
 
 def document(report: Report) -> str:
     r"""Returns all tables of a report as one file for `\input`."""
+    facts = [f"{name}: {text}" for name, text in report.facts if name in _SAID]
+    return tables(report.title, report.sections, " ".join(facts))
+
+
+def tables(title: str, sections: Sequence[Section], note: str = "") -> str:
+    r"""Returns the tables of sections as one file for `\input`; `note` and those of the sections are comments."""
+    return "\n".join(_file(title, sections, note))
+
+
+def _file(title: str, sections: Sequence[Section], note: str) -> Iterator[str]:
     found = [
-        (section.title, block)
-        for section in report.sections
-        for block in section.blocks
-        if isinstance(block, Table)
+        (section, [block for block in section.blocks if isinstance(block, Table)])
+        for section in sections
     ]
-    return tables(report.title, found)
-
-
-def tables(title: str, found: Sequence[tuple[str, Table]], note: str = "") -> str:
-    r"""Returns tables, each with the title of its section, as one file for `\input`; `note` is a comment."""
-    return "\n".join(_file(title, found, note))
-
-
-def _file(title: str, tables: Sequence[tuple[str, Table]], note: str) -> Iterator[str]:
     packages = ["booktabs"]
-    if any(len(table.rows) > _LONG for _, table in tables):
+    if any(len(table.rows) > _LONG for _, tables in found for table in tables):
         packages.append("longtable")
-    yield f"% {printable(' '.join(title.splitlines()))}"
-    if note:
-        yield f"% {printable(note)}"
+    yield from _comment(title)
+    yield from _comment(note)
     needs = ", ".join(f"\\usepackage{{{each}}}" for each in packages)
     yield f"% Tables of a report by fullpipe. The preamble needs {needs}.\n"
-    for section, table in tables:
-        yield from _table(section, table)
+    for section, tables in found:
+        if tables:
+            yield from _comment(section.note)
+        for table in tables:
+            yield from _table(section.title, table)
+
+
+def _comment(text: str) -> Iterator[str]:
+    yield from (f"% {each}" for each in wrap(printable(" ".join(text.splitlines())), _WIDE))
 
 
 def _table(section: str, table: Table) -> Iterator[str]:
@@ -54,7 +64,8 @@ def _table(section: str, table: Table) -> Iterator[str]:
     head = f"{' & '.join(map(escaped, table.heads))} \\\\"
     body = [f"{' & '.join(map(_cell, row))} \\\\" for row in table.rows]
     title = table.title if table.title == section else f"{section}: {table.title}"
-    yield f"% {printable(title)}"
+    yield from _comment(title)
+    yield from _comment(table.note)
     if len(table.rows) > _LONG:
         yield f"\\begin{{longtable}}{{{form}}}"
         yield from ("\\toprule", head, "\\midrule", "\\endhead", "\\bottomrule", "\\endfoot")

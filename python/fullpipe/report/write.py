@@ -106,6 +106,7 @@ def write_panel(
     over: Sequence[str] = (),
     width: str | None = None,
     style: Path | None = None,
+    tell: Callable[[str], object] = str,
 ) -> Path:
     """Writes one panel of the runs that a page shows at first, several ones over each other; or one figure or table.
 
@@ -122,6 +123,7 @@ def write_panel(
         over: Swept numbers of curves: that of the x axis, and that of the lines.
         width: Width of a figure for paper, like `"84mm"`.
         style: A style file of matplotlib.
+        tell: Gets the words on what a file of numbers leaves out; pictures have them below.
 
     Returns:
         The file. An existing one in `directory` is replaced.
@@ -139,7 +141,7 @@ def write_panel(
 
     directories = [directory] if isinstance(directory, Path) else list(directory)
     asked = Asked(tuple(show), tuple(over), width, style, time_s)
-    return write(directories, key, form, out, asked)
+    return write(directories, key, form, out, asked, tell)
 
 
 def _of_results(directories: Sequence[Path], show: Sequence[str], over: Sequence[str]) -> Report:

@@ -17,6 +17,7 @@ import fullpipe as api
 from conftest import SCENARIO
 from fullpipe.report import Form, SlideForm, write_panel, write_report
 from fullpipe.report.build import build
+from fullpipe.report.charts import draw
 from fullpipe.report.colors import own_looks
 from fullpipe.report.html import page
 from fullpipe.report.model import Cloud, Clouds, Heat, Lines
@@ -45,8 +46,16 @@ TWO = {"path.rtt": RTTS, "path.buffer": BUFFERS}
 THREE = {**TWO, "path.queue": QUEUES}
 
 
-def swept(directory: Path, axes: dict[str, list[str]], seeds: int = 5) -> Path:
-    """Writes a sweep of two competing flows with made-up numbers, whose delay spans three decades."""
+def swept(
+    directory: Path,
+    axes: dict[str, list[str]],
+    seeds: int = 5,
+    without: frozenset[str] = frozenset(),
+) -> Path:
+    """Writes a sweep of two competing flows with made-up numbers, whose delay spans three decades.
+
+    A single seed has a delay with the buffers `without`.
+    """
     rows = []
     for point, values in enumerate(itertools.product(*axes.values())):
         at = dict(zip(axes, values, strict=True))
@@ -64,7 +73,9 @@ def swept(directory: Path, axes: dict[str, list[str]], seeds: int = 5) -> Path:
                     "flow_index": index,
                     "cc": cc,
                     "goodput_bps": 1e6 * (20 + 10 * index + queue + math.log2(buffer) + noise),
-                    "queue_delay_s.p95": 1e-3 * buffer * rtt * (1 + noise) / (1 + queue),
+                    "queue_delay_s.p95": None
+                    if seed > 1 and at.get("path.buffer") in without
+                    else 1e-3 * buffer * rtt * (1 + noise) / (1 + queue),
                     "jain": 0.9,
                 }
             )
@@ -279,6 +290,32 @@ def test_the_suffix_is_the_format(
         assert out.read_bytes().startswith(
             begins[form] if key == "curves" or form != "csv" else b"map,"
         )
+
+
+_LEFT = "1 of 10 not shown (no contender has 3 runs with both values): buffer 4bdp."
+
+
+@pytest.mark.parametrize("form", ["svg", "pgf", "csv", "tex"])
+def test_the_words_on_what_a_figure_leaves_out_stand_by_every_form(
+    fullpipe: Fullpipe, tmp_path: Path, form: str
+) -> None:
+    directory = swept(tmp_path / "s", {"path.buffer": BUFFERS}, without=frozenset({"4bdp"}))
+    key, said = ("results", "Medians over 5 seeds") if form == "tex" else ("scatter", _LEFT)
+    done = fullpipe("report", f"{directory}", "--panel", key, "--format", form, "--out", "it")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "it").read_text(encoding="utf-8")
+    if form == "svg":
+        text = " ".join(re.findall(r"<text[^>]*>([^<]*)", text))
+    if form != "csv":
+        assert said in " ".join(text.split())
+    assert (said in done.stderr) == (form in ("csv", "tex"))
+    assert done.stdout == "it\n"
+
+
+def test_the_picture_of_a_sweep_says_what_its_bands_are(three: Path) -> None:
+    figure = draw(three, ["goodput"])
+    words = [each.get_supxlabel() for each in figure.subfigs]
+    assert "Means over the seeds; the shaded band is the 95 % interval." in words
 
 
 def test_pgf_needs_no_latex_and_has_texts_that_it_reads(three: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from fullpipe.report import SlideForm, write_panel
 from fullpipe.report.build import build
 from fullpipe.report.model import Clouds, Heat, Lines, Table, Timeline
 from fullpipe.report.panels import drawn
-from fullpipe.report.static import pictures
+from fullpipe.report.static import pieces
 from fullpipe.report.static_time import one_panel
 from fullpipe.results.beside import beside
 from fullpipe.runs.view.left import left_out
@@ -130,7 +130,7 @@ def test_a_link_of_acks_is_in_the_tables_and_named_below_pictures(kept: Path) ->
         each for each in _section(report, "Over time").blocks if isinstance(each, Timeline)
     )
     assert timeline.runs[0].notes["queue"] == said
-    drawn_ = [figure for title, _, figure in pictures(report) if title == "Over time"]
+    drawn_ = [each.alone() for each in pieces(report) if each.section == "Over time"]
     assert said.split(":")[0] in drawn_[0].get_supxlabel().replace("\n", " ")
     assert said in _texts(api.run(_LINKS, trace="10ms").plot())
 

@@ -75,7 +75,7 @@ def section(results: Results) -> Section | None:
     if seeds > 1:
         note.append("Values are means over the seeds; the shaded band is the 95 % interval.")
     if more := left_out([each.title for each in drawn[_MOST_CHARTS:]], len(drawn)):
-        note.append(f"Charts: {more} The table has all.")
+        note.append(f"Charts: {more} The report's table has all.")
     return Section("Slowdown by size", [*blocks, _table(arrived, decades)], " ".join(note))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fullpipe.report.values import Group, Measures
     from fullpipe.stats import Quantity
 
+_TITLE = "Distributions"
 _LEAST_RUNS = 3
 _MOST_LINES = 7
 _FEW_CLOUDS, _MOST_CLOUDS = 6, 60
@@ -32,49 +33,65 @@ _LINES = "Each line is the share of runs up to a value; the shade is the 95 % ba
 
 
 def section(groups: Sequence[Group], measures: Measures) -> Section | None:
+    """Returns distributions over the seeds, and scatter plots; None if no contender has enough seeds."""
+    if all(_count(group) < _LEAST_RUNS for group in groups):
+        return None
+    parts = [shares(groups, measures), scatter(groups, measures)]
+    blocks = [block for each in parts for block in each.blocks]
+    # Words of both parts about the same contenders are said once.
+    note = " ".join(dict.fromkeys(said for each in parts for said in filter(None, each.notes)))
+    return Section(_TITLE, blocks, note) if blocks else None
+
+
+class _Part(NamedTuple):
+    """Charts of one kind, and words about them."""
+
+    blocks: Sequence[Block]
+    notes: Sequence[str]
+
+    def section(self) -> Section:
+        """Returns a section of these charts alone."""
+        return Section(_TITLE, [*self.blocks], " ".join(filter(None, self.notes)))
+
+
+def shares(groups: Sequence[Group], measures: Measures) -> _Part:
     """Returns distributions over the seeds, those of each place on their own.
 
     A place is a setting of the swept numbers. With many places there are no distributions: one over
     all of them would mix their differences with the spread.
     """
-    some = [
-        group
-        for group in groups
-        if max((len(values) for values in group.values.values()), default=0) >= _LEAST_RUNS
-    ]
+    some = [group for group in groups if _count(group) >= _LEAST_RUNS]
     places = _by_scene(some)
-    if not some:
-        return None
-    few = [group for group in groups if group not in some and group.values]
-    note = [left_out(_names(few), len(groups), f"fewer than {_LEAST_RUNS} runs")]
-    blocks: list[Block] = []
-    if len(places) <= _MOST_PLACES:
-        blocks = [
-            chart
-            for scene, those in places.items()
-            for metric in measures.at("spread")
-            for chart in _charts(scene, those, metric)
-        ]
-        alike = [
-            metric
-            for metric in measures.at("spread")
-            if any(group.of(metric.column) for group in some)
-            and not any(_spreads(those, metric) for those in places.values())
-        ]
-        words = [metric.words for metric in alike]
-        note.insert(
-            0, left_out(words, len(measures.at("spread")), "the runs of each do not differ")
-        )
-    else:
-        note.insert(
-            0,
-            f"No shares of runs: there are {len(places)} settings, and charts of at most {_MOST_PLACES}.",
-        )
-    if blocks:
-        note.insert(0, _LINES)
-    plots = clouds(some, measures)
-    told = " ".join(filter(None, note))
-    return Section("Distributions", [*blocks, *plots], told) if blocks or plots else None
+    few = _few(groups)
+    if len(places) > _MOST_PLACES:
+        said = f"No shares of runs: there are {len(places)} settings, and charts of at most {_MOST_PLACES}."
+        return _Part([], [said, few])
+    wanted = measures.at("spread")
+    blocks = [
+        chart
+        for scene, those in places.items()
+        for metric in wanted
+        for chart in _charts(scene, those, metric)
+    ]
+    alike = [
+        metric.words
+        for metric in wanted
+        if any(group.of(metric.column) for group in some)
+        and not any(_spreads(those, metric) for those in places.values())
+    ]
+    left = left_out(alike, len(wanted), "the runs of each do not differ")
+    return _Part(blocks, [_LINES if blocks else "", left, few])
+
+
+def _count(group: Group) -> int:
+    """Returns the number of a group's runs."""
+    return max((len(values) for values in group.values.values()), default=0)
+
+
+def _few(groups: Sequence[Group]) -> str:
+    """Returns the groups with too few runs, in words."""
+    few = [group for group in groups if _count(group) < _LEAST_RUNS and group.values]
+    return left_out(_names(few), len(groups), f"fewer than {_LEAST_RUNS} runs")
 
 
 def _names(groups: Sequence[Group]) -> list[str]:
@@ -122,11 +139,11 @@ def _line(group: Group, label: str, metric: Quantity) -> Line:
     return Line(label, x, shares, low, high, algorithm=group.algorithm)
 
 
-def clouds(groups: Sequence[Group], measures: Measures) -> list[Clouds]:
+def scatter(groups: Sequence[Group], measures: Measures) -> _Part:
     """Returns a scatter plot of throughput over delay for each setting; many are small, and side by side."""
-    delay, rate = _across(groups, measures), _up(measures)
+    delay, rate = across(groups, measures), up(measures)
     if delay is None or rate is None:
-        return []
+        return _Part([], [])
     places: dict[str, list[Cloud]] = defaultdict(list)
     left: dict[str, list[str]] = defaultdict(list)
     for group in groups:
@@ -134,7 +151,7 @@ def clouds(groups: Sequence[Group], measures: Measures) -> list[Clouds]:
         x, y = (group.values.get(each.column, {}) for each in (delay, rate))
         seeds = sorted(x.keys() & y.keys())
         label = group.contender if "case" in group.settings else group.label
-        if len(seeds) < _LEAST_RUNS or len(places[place]) == _MOST_IN_CLOUDS:
+        if len(seeds) < _LEAST_RUNS:
             left[place].append(label)
         else:
             xs, ys = (
@@ -142,29 +159,45 @@ def clouds(groups: Sequence[Group], measures: Measures) -> list[Clouds]:
                 [y[seed] * rate.scale for seed in seeds],
             )
             places[place].append(Cloud(label, xs, ys, ellipse(xs, ys), group.algorithm))
-    drawn = {place: found for place, found in places.items() if found}
-    shown = list(drawn.items())[:_MOST_CLOUDS]
-    more = left_out([place for place in drawn if place not in dict(shown)], len(drawn))
+    count = len({*places, *left})
+    shown = list(places.items())[:_MOST_CLOUDS]
+    more = left_out([*places][_MOST_CLOUDS:], count)
+    why = f"no contender has {_LEAST_RUNS} runs with both values"
+    none = left_out([place or "the scenario" for place in left if place not in places], count, why)
     title = f"Throughput over {delay.words}"
     small = len(shown) > _FEW_CLOUDS
     xs = [x for _, found in shown for cloud in found for x in cloud.x]
     log = small and bool(xs) and min(xs) > 0 and max(xs) / min(xs) >= DECADES
-    return [
-        Clouds(
+
+    def plot(place: str, found: list[Cloud], left_: Sequence[str]) -> Clouds:
+        return Clouds(
             place if small else ", ".join(filter(None, (title, place))),
             titled(delay),
             titled(rate),
             found,
             _SMALL if small else _LARGE,
-            " ".join(filter(None, (left_out(left[place], len(found) + len(left[place])), more))),
+            left_out(left_, len(places[place]) + len(left[place])),
             log,
             title if small else "",
         )
+
+    blocks = [
+        plot(
+            place,
+            found[:_MOST_IN_CLOUDS],
+            [*left[place], *(each.label for each in found[_MOST_IN_CLOUDS:])],
+        )
         for place, found in shown
     ]
+    return _Part(blocks, [more, none])
 
 
-def _across(groups: Sequence[Group], measures: Measures) -> Quantity | None:
+def both(groups: Sequence[Group], measures: Measures) -> list[Quantity]:
+    """Returns the metrics of scatter plots: delay and rate."""
+    return [each for each in (across(groups, measures), up(measures)) if each is not None]
+
+
+def across(groups: Sequence[Group], measures: Measures) -> Quantity | None:
     """Returns the delay of the x axis: the first one that was asked for, else one that the runs have."""
     if measures.asked:
         return next((each for each in measures.every if each.unit in ("ms", "s")), None)
@@ -173,7 +206,7 @@ def _across(groups: Sequence[Group], measures: Measures) -> Quantity | None:
     return next(map(quantity, there), None)
 
 
-def _up(measures: Measures) -> Quantity | None:
+def up(measures: Measures) -> Quantity | None:
     """Returns the rate of the y axis."""
     if measures.asked:
         return next((each for each in measures.every if each.unit == "Mbit/s"), None)

@@ -146,11 +146,11 @@ def command(
         if wing and len(places) > 1:
             fail(f"{place}: {wing.WHAT}, which has no runs to put side by side\n  fix: {wing.FIX}")
         if wing:
-            for name, given in (("--panel", panel), ("--over", over)):
+            for name, given in (("--panel", panel), ("--over", over), ("--show", show)):
                 if given is not None:
                     fail(f"{place}: {wing.WHAT}, which has none of it\n  fix: leave out {name}")
         chosen = _chosen(form, out, panel)
-        _refuse(chosen, panel, width, style, appendix=appendix)
+        _refuse(chosen, panel, width, style, appendix=appendix, live=live)
         if time is not None and panel is None:
             fail("--time: a part of a panel\n  fix: add --panel KEY, like --panel cwnd")
         part = None if time is None else span(time, "--time")
@@ -197,7 +197,13 @@ def _chosen(form: _Format | None, out: Path | None, panel: str | None) -> _Forma
 
 
 def _refuse(
-    form: _Format, panel: str | None, width: str | None, style: Path | None, *, appendix: bool
+    form: _Format,
+    panel: str | None,
+    width: str | None,
+    style: Path | None,
+    *,
+    appendix: bool,
+    live: bool,
 ) -> None:
     """Ends with the reason why an option does not go with the others."""
     if width is not None and panel is None:
@@ -207,6 +213,8 @@ def _refuse(
         fail(
             f"--style: nothing of format {form} is drawn by matplotlib\n  fix: write one of {forms}"
         )
+    if live and (panel is not None or form is not _Format.HTML):
+        fail("--live: for a whole report as a page\n  fix: write --format html without --panel")
     if appendix and (panel is not None or form is not _Format.PDF):
         fail("--appendix: for a whole report as PDF\n  fix: write --format pdf without --panel")
 

@@ -23,6 +23,7 @@ from fullpipe.report.panels import (
 )
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.drawn import PanelError
+from fullpipe.results.overlay import factors
 from fullpipe.results.words import short
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _INCHES = {"mm": 1 / 25.4, "cm": 1 / 2.54, "in": 1.0, "pt": 1 / 72.27}
 _NARROWEST, _WIDEST = 1.5, 40.0
+_MOST_OVER = 2
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Kind:
 
     Attributes:
         key: Its name in options and files.
-        lacks: The reason why results have none.
+        lacks: The reason why results have none, unless the section has words on it.
         make: Makes the section that has it.
         blocks: The blocks of the section that belong to it.
         judged: The metrics that it shows and whose drift it tells.
@@ -64,17 +66,23 @@ class Kind:
 def _scatter(
     _results: Results, groups: Sequence[Group], measures: Measures, _over: Sequence[str]
 ) -> Section:
-    made = spread.scatter(groups, measures).section()
-    if measures.asked and not made.blocks:
-        for what, found in (
-            ("delay", spread.across(groups, measures)),
-            ("rate", spread.up(measures)),
-        ):
-            if found is None:
-                raise PanelError(
-                    f"--panel scatter: --show has no {what}\n  fix: add a {what}: --show goodput,rtt.p95"
-                )
-    return made
+    for what, found in (("delay", spread.across(groups, measures)), ("rate", spread.up(measures))):
+        if found is None:
+            whose = "--show has" if measures.asked else "the runs have"
+            fix = f"add a {what}: --show goodput,rtt.p95" if measures.asked else _OTHER
+            raise PanelError(f"--panel scatter: {whose} no {what}\n  fix: {fix}")
+    return spread.scatter(groups, measures).section()
+
+
+def _completions(
+    results: Results, _groups: Sequence[Group], _measures: Measures, _over: Sequence[str]
+) -> Section | None:
+    if not results.transfers and slowdowns.section(results):
+        raise PanelError(
+            "--panel completion: the transfers of the runs were not recorded\n"
+            "  fix: record them: fullpipe sweep --trace transfers"
+        )
+    return completions.section(results)
 
 
 def _none(_groups: Sequence[Group], _measures: Measures) -> Sequence[Quantity]:
@@ -92,21 +100,21 @@ KINDS = (
     ),
     Kind(
         "maps",
-        "fewer than two keys were swept",
+        "a map needs two swept numbers, or without any two swept words",
         lambda results, groups, measures, _: maps.section(results, groups, measures),
         Heat,
         lambda _, measures: measures.at("maps"),
     ),
     Kind(
         "scatter",
-        "no contender has three seeds with a rate and a delay",
+        "there are no runs",
         _scatter,
         Clouds,
         spread.both,
     ),
     Kind(
         "shares",
-        "there are many settings, fewer than three seeds, or equal runs",
+        "there are no runs",
         lambda _, groups, measures, __: spread.shares(groups, measures).section(),
         Lines,
         lambda _, measures: measures.at("spread"),
@@ -120,8 +128,8 @@ KINDS = (
     ),
     Kind(
         "completion",
-        "no transfers of arriving flows were recorded; `fullpipe sweep --trace transfers` records them",
-        lambda results, _, __, ___: completions.section(results),
+        "the runs have no arriving flows",
+        _completions,
         Lines,
         _none,
     ),
@@ -143,6 +151,7 @@ KINDS = (
     ),
 )
 """Figures and tables of results; `panels.declared.FIGURES` has their purposes."""
+_OTHER = f"choose another one: {', '.join(each.key for each in (*KINDS, *PANELS))}"
 
 
 def kind_of(key: str) -> Kind | None:
@@ -159,18 +168,29 @@ def section(
         PanelError: When the results have none, or a key of `over` is no swept number.
         MetricError: When a metric is unknown, or the runs have no value of it.
     """
+    if over and kind.key != "curves":
+        raise PanelError(
+            f"--over: the axes of curves, and {kind.key} has its own\n  fix: leave out --over, or write --panel curves"
+        )
+    if show and kind.judged is _none:
+        raise PanelError(
+            f"--show: {kind.key} has one metric, which it always shows\n  fix: leave out --show"
+        )
     measures = values.measures(results, show)
     groups = values.groups(results, [each.column for each in measures.every])
     made = kind.make(results, groups, measures, keys(results, over))
     blocks: list[Block] = (
         [each for each in made.blocks if isinstance(each, kind.blocks)] if made else []
     )
-    if made is None or not blocks:
-        raise PanelError(
-            f"--panel {kind.key}: {kind.lacks}\n"
-            f"  fix: choose another one: {', '.join(each.key for each in (*KINDS, *PANELS))}"
-        )
     judged = kind.judged(groups, measures)
+    if not blocks and not judged and kind.judged is not _none:
+        raise PanelError(
+            f"--panel {kind.key}: it has none of the usual metrics of these runs\n"
+            "  fix: name metrics with --show, like --show goodput"
+        )
+    if made is None or not blocks:
+        reason = (made.note if made else "").rstrip(".") or kind.lacks
+        raise PanelError(f"--panel {kind.key}: {reason[0].lower()}{reason[1:]}\n  fix: {_OTHER}")
     drift = steady.brief(results, judged) if judged else ""
     return replace(made, blocks=blocks), drift
 
@@ -195,17 +215,27 @@ def keys(results: Results, over: Sequence[str]) -> list[str]:
     Raises:
         PanelError: When one of them is another key.
     """
-    there = {axis.key: axis for axis in results.axes if axis.is_number and len(axis.values) > 1}
-    named = {short(key): key for key in there} | {key: key for key in there}
+    _, there = factors(results.axes, results.points)
+    of = {key: factor for factor in there for key in factor}
+    named = {short(key): key for key in of} | {key: key for key in of}
+    numbers_ = ", ".join(map(short, of))
     for name in over:
         if name not in named:
             near = get_close_matches(name, named, n=1)
             said = f"; did you mean {near[0]}?" if near else ""
-            numbers_ = ", ".join(map(short, there)) or "none"
-            raise PanelError(
-                f"--over {name}: not a swept number{said}\n  fix: write one of these: {numbers_}"
-            )
-    return [named[name] for name in over]
+            fix = f"write one of these: {numbers_}" if of else "leave out --over"
+            raise PanelError(f"--over {name}: not a swept number{said}\n  fix: {fix}")
+    text = f"--over {','.join(over)}"
+    if len(over) > _MOST_OVER:
+        raise PanelError(
+            f"{text}: {len(over)} numbers, and curves have one for x and one for the lines\n"
+            f"  fix: write --over {','.join(over[:_MOST_OVER])}; the others make charts"
+        )
+    found = [named[name] for name in over]
+    if len({of[key] for key in found}) < len(found):
+        problem = "named twice" if len({*found}) < len(found) else "they vary in step, on one axis"
+        raise PanelError(f"{text}: {problem}\n  fix: write --over {over[0]}")
+    return found
 
 
 def inches(text: str) -> float:
@@ -236,12 +266,20 @@ def table(found: Section) -> str:
 
 def _rows(found: Section) -> Iterator[tuple[object, ...]]:
     head: tuple[object, ...] = ()
+    rows = {block.row for block in found.blocks if isinstance(block, Lines | Clouds)}
     for block in found.blocks:
-        for each in _of(block):
+        for each in _of(_named(block) if len(rows) > 1 else block):
             if each[0] != head:
                 head = each[0]
                 yield head
             yield from each[1]
+
+
+def _named(block: Block) -> Block:
+    """Returns a chart with the title of its row in its own."""
+    if not isinstance(block, Lines | Clouds) or not block.row:
+        return block
+    return replace(block, title=f"{block.row}: {block.title}")
 
 
 def _of(

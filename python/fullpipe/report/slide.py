@@ -46,6 +46,10 @@ def write(
     tell: Callable[[str], object],
 ) -> Path:
     """Does the work of :func:`fullpipe.report.write_panel`."""
+    if asked.width is not None and form in (SlideForm.CSV, SlideForm.TEX):
+        raise drawn.PanelError(
+            f"--width: nothing of format {form} is drawn\n  fix: leave out --width, or write --format pdf"
+        )
     wide = None if asked.width is None else inches(asked.width)
     target = target_of(directories, f"report-{key}.{form}", out)
     if kind := kind_of(key):

@@ -24,6 +24,8 @@ KEY = "fullpipe"
 """The key of the metadata of a Parquet file."""
 RUNNERS = "runners.json"
 """File with the names of the runners of one scenario, in their order; each runner has a directory of its name."""
+CHECKED = "check.json"
+"""File with the conditions and verdicts that `fullpipe check` keeps."""
 
 
 @contextmanager

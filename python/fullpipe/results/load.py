@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.results.files import RUNNERS
+from fullpipe.results.files import CHECKED, RUNNERS
 from fullpipe.results.kept import computing
 from fullpipe.results.model import NoResultsError
 from fullpipe.results.single import load_run, load_runs
@@ -55,6 +55,11 @@ def load(directory: Path) -> Results:
         shown = ", ".join(inside[:_SHOWN]) + (", …" if len(inside) > _SHOWN else "")
         raise NoResultsError(
             f"{directory}: no results, but directories with results\n  fix: name them: {shown}"
+        )
+    if is_there(directory / CHECKED):
+        raise NoResultsError(
+            f"{directory}: kept by `fullpipe check`, which has no report\n"
+            f"  fix: compare with it: fullpipe check PATH --against {directory}; or name what run or sweep wrote"
         )
     raise NoResultsError(
         f"{directory}: no results: there is no sweep.json, compare.json, table.json, runners.json or metrics.json,"

@@ -6,6 +6,7 @@ import csv
 import itertools
 import math
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +20,10 @@ from fullpipe.report import Form, SlideForm, write_panel, write_report
 from fullpipe.report.build import build
 from fullpipe.report.charts import draw
 from fullpipe.report.colors import own_looks
+from fullpipe.report.figures import keys
 from fullpipe.report.html import page
 from fullpipe.report.model import Cloud, Clouds, Heat, Lines
+from fullpipe.report.panels.drawn import PanelError
 from fullpipe.report.static import pieces
 from fullpipe.report.static_charts import draw_maps, draw_row, map_size
 from fullpipe.report.static_pages import write_pdf
@@ -352,6 +355,20 @@ def test_the_lines_are_of_the_number_that_was_asked_for(tmp_path: Path) -> None:
     assert {line.label for each in asked for line in each.lines} >= {"rtt 10ms", "rtt 60ms"}
 
 
+def test_the_lines_that_were_asked_for_are_lines_however_many_they_are(
+    three: Path, tmp_path: Path
+) -> None:
+    out = write_panel(
+        three, "curves", SlideForm.CSV, tmp_path / "c.csv", show=["goodput"], over=["rtt", "buffer"]
+    )
+    rows = [*csv.DictReader(out.read_text(encoding="utf-8").splitlines())]
+    assert {row["line"] for row in rows} == {f"buffer {each}" for each in BUFFERS}
+    assert {row["chart"] for row in rows} == {
+        f"Goodput over rtt, {cc}: queue {queue}, lines from buffer {first}"
+        for cc, queue, first in itertools.product(CCS, QUEUES, ("0.25bdp", "8bdp"))
+    }
+
+
 def test_tables_are_latex_with_booktabs(three: Path, tmp_path: Path) -> None:
     out = write_panel(three, "results", SlideForm.TEX, tmp_path / "t.tex", show=["goodput"])
     text = out.read_text(encoding="utf-8")
@@ -409,6 +426,19 @@ def test_a_style_file_has_its_way_but_for_the_colors(three: Path, tmp_path: Path
         (["--style", "x"], "--style: nothing of format html is drawn"),
         (["--panel", "curves", "--style", "no.mplstyle"], "--style no.mplstyle: no such file"),
         (["--appendix"], "--appendix: for a whole report as PDF"),
+        (["--panel", "maps", "--over", "rtt"], "--over: the axes of curves, and maps has its own"),
+        (["--panel", "curves", "--over", "rtt,rtt"], "--over rtt,rtt: named twice"),
+        (["--panel", "curves", "--over", "rtt,buffer,rtt"], "--over rtt,buffer,rtt: 3 numbers"),
+        (["--over", "rtt,rtt"], "--over rtt,rtt: named twice"),
+        (["--panel", "curves", "--width", "84mm", "--format", "csv"], "--width: nothing of format csv is drawn"),
+        (["--panel", "cwnd", "--width", "84mm", "--format", "csv"], "--width: nothing of format csv is drawn"),
+        (["--panel", "results", "--width", "84mm"], "--width: nothing of format tex is drawn"),
+        (["--panel", "curves", "--live"], "--live: for a whole report as a page"),
+        (["--live", "--format", "pdf"], "--live: for a whole report as a page"),
+        (["--panel", "slowdown", "--show", "goodput"], "--show: slowdown has one metric"),
+        (["--panel", "shares"], "--panel shares: no shares of runs: there are 30 settings, and charts of at most 3"),
+        (["--panel", "completion"], "--panel completion: the runs have no arriving flows"),
+        (["--panel", "scatter", "--show", "goodput"], "--panel scatter: --show has no delay\n  fix: add a delay"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_with_the_fix(
@@ -419,6 +449,40 @@ def test_what_does_not_fit_is_refused_with_the_fix(
     assert f"error: {says}" in done.stderr
     assert "fix: " in done.stderr
     assert not [*three.glob("report*")]
+
+
+@pytest.mark.parametrize(
+    ("axes", "seeds", "key", "says"),
+    [
+        ({"path.buffer": BUFFERS}, 3, "maps", "a map needs two swept numbers"),
+        ({"path.queue": QUEUES}, 3, "curves", "no number was swept"),
+        ({"path.buffer": BUFFERS[:2]}, 2, "shares", "no contender has 3 runs"),
+        ({"path.buffer": BUFFERS[:2]}, 2, "scatter", "no contender has 3 runs with both values"),
+    ],
+)
+def test_a_figure_that_results_do_not_have_is_refused_with_the_reason(
+    tmp_path: Path, axes: dict[str, list[str]], seeds: int, key: str, says: str
+) -> None:
+    with pytest.raises(PanelError, match=f"--panel {key}: {says}"):
+        write_panel(swept(tmp_path / "s", axes, seeds), key, SlideForm.CSV, tmp_path / "c.csv")
+
+
+def test_numbers_that_vary_in_step_are_one_axis(tmp_path: Path) -> None:
+    results = load(swept(tmp_path / "s", {"path.rtt": RTTS, "path.buffer": BUFFERS[:3]}))
+    results = replace(results, points={at: results.points[at] for at in (0, 4, 8)})
+    with pytest.raises(PanelError, match="--over rtt,buffer: they vary in step, on one axis"):
+        keys(results, ["rtt", "buffer"])
+
+
+def test_kept_checks_have_no_report(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    text = SCENARIO.replace("[path]", 'expect = ["flow.*.goodput >= 1bit"]\n[path]', 1)
+    (tmp_path / "c.toml").write_text(text, encoding="utf-8")
+    assert fullpipe("check", "c.toml", "--out", "kept").returncode == 0
+    for more in ([], ["--panel", "results"]):
+        done = fullpipe("report", "kept", *more)
+        assert done.returncode == 2
+        assert "kept: kept by `fullpipe check`, which has no report" in done.stderr
+        assert "--against kept" in done.stderr
 
 
 def test_a_bad_style_file_is_named_with_its_line(three: Path, tmp_path: Path) -> None:

@@ -40,12 +40,14 @@ class _Plan:
         others: Keys that vary in step with it.
         second: Keys of the number whose values are lines; empty without one.
         rest: Keys of the numbers whose values are charts.
+        asked: Whether a user has chosen the second number, which is then lines of any count.
     """
 
     axis: Axis
     others: Sequence[str] = ()
     second: Factor = ()
     rest: tuple[str, ...] = ()
+    asked: bool = False
 
     def at(self, group: Group) -> str:
         """Returns a group's value of the second number, in words; empty without one."""
@@ -99,7 +101,7 @@ def _planned(results: Results, over: Sequence[str]) -> _Plan | None:
     )
     rest = tuple(each[0] for each in further if each != lines)
     key, *others = first
-    return _Plan(known[key], others, lines, rest)
+    return _Plan(known[key], others, lines, rest, asked=wanted(lines) < len(over))
 
 
 def _charts(groups: Sequence[Group], metric: Quantity, plan: _Plan) -> Iterator[Lines]:
@@ -113,7 +115,7 @@ def _charts(groups: Sequence[Group], metric: Quantity, plan: _Plan) -> Iterator[
     for part in parts.values():
         whose = ", ".join(dict.fromkeys(group.contender for group in part))
         own = plan
-        if plan.second and _width(part, metric, plan) > _MOST_LINES:
+        if plan.second and not plan.asked and _width(part, metric, plan) > _MOST_LINES:
             own = replace(plan, second=(), rest=(*plan.second[:1], *plan.rest))
         yield from _row(part, metric, own, whose if len(parts) > 1 else "")
 

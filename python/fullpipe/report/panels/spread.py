@@ -61,6 +61,8 @@ def shares(groups: Sequence[Group], measures: Measures) -> _Part:
     all of them would mix their differences with the spread.
     """
     some = [group for group in groups if _count(group) >= _LEAST_RUNS]
+    if not some:
+        return _Part([], [f"No contender has {_LEAST_RUNS} runs."])
     places = _by_scene(some)
     few = _few(groups)
     if len(places) > _MOST_PLACES:
@@ -159,10 +161,12 @@ def scatter(groups: Sequence[Group], measures: Measures) -> _Part:
                 [y[seed] * rate.scale for seed in seeds],
             )
             places[place].append(Cloud(label, xs, ys, ellipse(xs, ys), group.algorithm))
+    why = f"no contender has {_LEAST_RUNS} runs with both values"
+    if not places:
+        return _Part([], [f"{why[0].upper()}{why[1:]}."])
     count = len({*places, *left})
     shown = list(places.items())[:_MOST_CLOUDS]
     more = left_out([*places][_MOST_CLOUDS:], count)
-    why = f"no contender has {_LEAST_RUNS} runs with both values"
     none = left_out([place or "the scenario" for place in left if place not in places], count, why)
     title = f"Throughput over {delay.words}"
     small = len(shown) > _FEW_CLOUDS

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
 from fullpipe.base.build import Made, made
 from fullpipe.errors import UserError
 from fullpipe.results import read_parquet, write_parquet
+from fullpipe.results.files import CHECKED
 from fullpipe.results.kept import read_sealed
 from fullpipe.results.sums import write_json
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from fullpipe.study.checks.run import Checked
 
-FILE = "check.json"
+FILE = CHECKED
 FORMAT = 1
 """The version of `check.json`."""
 

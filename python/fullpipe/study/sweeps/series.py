@@ -110,8 +110,8 @@ def record(
 
     there = series_files(directory, SIMULATOR)
     missing = [point for point in range(spec.plan.points) if f"{point}-{seed}" not in there]
-    threads = 1 if spec.classes else engine.at_once  # they would wait for each other in Python
-    with closing(on_threads([partial(one, point) for point in missing], threads)) as done:
+    jobs = [partial(one, point) for point in missing]
+    with closing(on_threads(jobs, _threads(spec, engine))) as done:
         for _ in done:
             tick()
 
@@ -148,9 +148,15 @@ def record_transfers(
         for point in range(spec.plan.points)
         if series_name(f"{point}-{seed}", TRANSFERS) not in there
     ]
-    with closing(on_threads([partial(one, *each) for each in missing], engine.at_once)) as done:
+    jobs = [partial(one, *each) for each in missing]
+    with closing(on_threads(jobs, _threads(spec, engine))) as done:
         for _ in done:
             tick()
+
+
+def _threads(spec: SweepSpec, engine: Engine) -> int:
+    """Returns the number of threads for runs to record; those of classes would wait for each other in Python."""
+    return 1 if spec.classes else engine.at_once
 
 
 def save(run: Run, directory: Path, point: int) -> None:

@@ -13,14 +13,16 @@ from fullpipe.runs.view.colors import (
     ON_DARK,
     Look,
     color_of,
+    look_of,
     looks,
     shaded,
+    turns_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fullpipe.report.model import Line
+    from fullpipe.report.model import Clouds, Line
 
 __all__ = [
     "COLORS",
@@ -32,21 +34,39 @@ __all__ = [
     "Look",
     "color_of",
     "heat",
+    "look_of",
     "looks",
+    "of_clouds",
     "own_looks",
     "shaded",
+    "turns_of",
 ]
 
 
 def own_looks(lines: Sequence[Line]) -> list[Look]:
     """Returns the look of each line of a chart: the colors of their algorithms, or else one color for each line."""
     if all(line.algorithm for line in lines):
+        turns = [
+            each if line.turn is None else line.turn
+            for line, each in zip(lines, turns_of([line.algorithm for line in lines]), strict=True)
+        ]
         return [
-            look if line.style is None else look._replace(dash=line.style % len(DASHES))
-            for line, look in zip(lines, looks([line.algorithm for line in lines]), strict=True)
+            look_of(line.algorithm, turn)
+            if line.style is None
+            else look_of(line.algorithm, turn)._replace(dash=line.style % len(DASHES))
+            for line, turn in zip(lines, turns, strict=True)
         ]
     styles = [number if line.style is None else line.style for number, line in enumerate(lines)]
     return [Look(style % len(COLORS), style % len(DASHES), 0) for style in styles]
+
+
+def of_clouds(blocks: Sequence[Clouds]) -> dict[str, tuple[int, Look]]:
+    """Returns number and look of each contender of scatter plots, by its label."""
+    names = {label: algorithm or label for each in blocks for label, algorithm in each.known}
+    names |= {each.label: each.algorithm or each.label for block in blocks for each in block.clouds}
+    own = zip(names, looks([*names.values()]), strict=True)
+    drawn = {each.label for block in blocks for each in block.clouds}
+    return {label: (number, look) for number, (label, look) in enumerate(own) if label in drawn}
 
 
 def heat(share: float) -> tuple[str, str]:

@@ -74,6 +74,8 @@ class Line:
     """Index of its dashes, and of its color if it has no algorithm; None for that of the line."""
     mark: int | None = None
     """Index of the form of its points; None for a line without points."""
+    turn: int | None = None
+    """Its number among the lines of its color in the whole figure, which tells them apart; None for that in its row."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,8 @@ class Clouds:
     """Whether the x axis is logarithmic; its values must then be greater than zero."""
     row: str = ""
     """Title of a row of small plots: side by side, with equal axes, one legend, and means instead of points."""
+    known: tuple[tuple[str, str], ...] = ()
+    """Labels of all contenders of the figure and their algorithms: a contender looks alike in all its plots."""
 
 
 @dataclass(frozen=True)

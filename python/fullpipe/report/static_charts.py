@@ -16,12 +16,12 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from fullpipe.report.colors import DASHES, MARKERS, heat, own_looks, shaded
+from fullpipe.report.colors import DASHES, MARKERS, heat, of_clouds, own_looks, shaded
 from fullpipe.report.model import Clouds, Lines
 from fullpipe.report.static_time import in_lines, say
 from fullpipe.report.svg import areas, frame_of
 from fullpipe.runs.view.axes import GREY
-from fullpipe.runs.view.colors import styles, width
+from fullpipe.runs.view.colors import width
 from fullpipe.runs.view.table import short
 
 if TYPE_CHECKING:
@@ -204,18 +204,6 @@ def _looks_of(charts: Sequence[Lines]) -> dict[str, tuple[Look, float]]:
     }
 
 
-def draw_lines(axis: Axes, block: Lines, wide: float = WIDTH) -> None:
-    """Draws a chart of lines, with a legend next to it."""
-    _lines(axis, block, _looks_of([block]), wide)
-    axis.set_title(block.title, loc="left")
-    axis.set_xlabel(block.x)
-    axis.set_ylabel(block.y)
-    if len(block.lines) > 1:
-        handles, labels = axis.get_legend_handles_labels()
-        look: Any = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "frameon": False}
-        axis.legend(handles, [in_lines(each) for each in labels], handlelength=3, **look)
-
-
 def _lines(axis: Axes, block: Lines, looks: Mapping[str, tuple[Look, float]], wide: float) -> None:
     for line in block.lines:
         own, wider = looks[line.label]
@@ -288,16 +276,13 @@ def draw_clouds(
     figure: Place, charts: Sequence[Clouds], wide: float, *, title: bool = True
 ) -> None:
     """Draws scatter plots side by side, with equal axes and one legend."""
-    names = {
-        cloud.label: cloud.algorithm or cloud.label for each in charts for cloud in each.clouds
-    }
-    own = dict(zip(names, styles([*names.values()]), strict=True))
-    marks = dict(zip(names, range(len(names)), strict=True))
+    own = of_clouds(charts)
 
     def draw(axis: Axes, chart: Clouds, wide: float) -> dict[str, Artist]:
         named: dict[str, Artist] = {}
         for cloud in chart.clouds:
-            color, mark = own[cloud.label].color, MARKERS[marks[cloud.label] % len(MARKERS)]
+            number, look = own[cloud.label]
+            color, mark = shaded(look), MARKERS[number % len(MARKERS)]
             x, y = ([np.mean(cloud.x)], [np.mean(cloud.y)]) if chart.row else (cloud.x, cloud.y)
             size = rcParams["lines.markersize"] + 0.5
             (named[cloud.label],) = axis.plot(x, y, mark, color=color, markersize=size)

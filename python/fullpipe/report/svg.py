@@ -7,7 +7,7 @@ from html import escape
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.report.colors import DASHES, looks
+from fullpipe.report.colors import DASHES, of_clouds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -58,28 +58,20 @@ Looks = dict[str, tuple[int, "Look"]]
 
 def clouds(block: Clouds) -> str:
     """Returns points and ellipses; the axis of delays runs from right to left."""
-    own = _looks([block])
+    own = of_clouds([block])
     note = f'<p class="note">{escape(" ".join(filter(None, (block.note, block.left))))}</p>'
     return f"{_draw(block, frame_of([block]), own, _LARGE)}{_legend(own)}{note}"
 
 
 def row(blocks: Sequence[Clouds]) -> tuple[str, str]:
     """Returns small plots of means and ellipses with equal axes, and their legend."""
-    frame, own = frame_of(blocks), _looks(blocks)
+    frame, own = frame_of(blocks), of_clouds(blocks)
     figures = (
         f"<figure><figcaption>{escape(block.title)}</figcaption>"
         f"{_draw(block, frame, own, _SMALL)}</figure>"
         for block in blocks
     )
     return "".join(figures), _legend(own)
-
-
-def _looks(blocks: Sequence[Clouds]) -> Looks:
-    names = {each.label: each.algorithm or each.label for block in blocks for each in block.clouds}
-    return {
-        label: (number, look)
-        for number, (label, look) in enumerate(zip(names, looks([*names.values()]), strict=True))
-    }
 
 
 def frame_of(blocks: Sequence[Clouds]) -> _Frame:

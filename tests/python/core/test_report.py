@@ -23,7 +23,7 @@ from fullpipe.report.html import page
 from fullpipe.report.model import Code, Lines, Number, Table, Text, Timeline
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.tracks import rows_of
-from fullpipe.report.static_charts import draw_lines
+from fullpipe.report.static_charts import draw_row
 from fullpipe.results.load import load
 from fullpipe.results.words import spans
 from sweep_dir import write_rows, write_sweep
@@ -190,8 +190,8 @@ def test_a_curve_of_whole_runs_is_of_all_flows_and_its_picture_has_plain_numbers
     # In the color of no algorithm, with ticks at the values of the sweep.
     assert [own_looks(jain.lines)[0].color] == [COLORS.index("#000000")]
     figure = Figure()
-    axis = figure.subplots()
-    draw_lines(axis, jain)
+    draw_row(figure, [jain], 6.3)
+    (axis,) = figure.axes
     assert axis.lines[0].get_color() == "#000000"
     figure.draw_without_rendering()
     assert [each.get_text() for each in axis.get_xticklabels()] == ["0.5", "1", "4"]

@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 import fullpipe as api
 from conftest import SCENARIO
 from fullpipe.report import Form, SlideForm, write_panel, write_report
-from fullpipe.report.build import build
+from fullpipe.report.build import build, of_results
 from fullpipe.report.charts import draw
-from fullpipe.report.colors import own_looks
+from fullpipe.report.colors import of_clouds, own_looks
 from fullpipe.report.figures import keys
 from fullpipe.report.html import page
 from fullpipe.report.model import Cloud, Clouds, Heat, Lines
@@ -140,6 +140,28 @@ def test_a_line_is_told_by_its_color_and_without_it(report: Report) -> None:
     assert len({(line.mark, look.dash) for look, line in zip(looks, lines, strict=True)}) == 6
     assert {line.mark for line in lines if "cubic" in line.label} == {0}
     assert len({look.dash for look in looks}) == 3
+
+
+def test_a_contender_looks_alike_in_all_charts_of_a_figure(tmp_path: Path) -> None:
+    """Also where another one has no value: the lines of a chart do not count from there."""
+    axes = {"path.queue": QUEUES, "path.buffer": BUFFERS, "path.rtt": RTTS}
+    results = load(swept(tmp_path / "s", axes))
+    rows = results.rows.filter(~((pl.col("path.queue") == "codel") & (pl.col("flow") == "cubic")))
+    rows = rows.with_columns(cc=pl.lit("cubic"))  # of one color
+    made = of_results(replace(results, rows=rows), ["goodput", "queue_delay.p95"])
+    for section in ("Curves", "Distributions"):
+        looks: dict[str, set[object]] = {}
+        for chart in blocks(made, section):
+            if isinstance(chart, Lines):
+                for line, look in zip(chart.lines, own_looks(chart.lines), strict=True):
+                    looks.setdefault(line.label, set()).add((look, line.mark))
+            elif isinstance(chart, Clouds):
+                for label, numbered in of_clouds([chart]).items():
+                    looks.setdefault(label, set()).add(numbered)
+        assert looks
+        assert all(len(each) == 1 for each in looks.values()), looks
+    curves = [each for each in blocks(made, "Curves") if isinstance(each, Lines)]
+    assert len({len(each.lines) for each in curves}) == 2
 
 
 def test_axes_are_logarithmic_where_values_span_decades(report: Report) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from fullpipe.base.metrics import decade_text
+from fullpipe.report.colors import turns_of
 from fullpipe.report.model import DECADES, Line, Lines, Section
 from fullpipe.report.values import placed
 from fullpipe.results import read_parquet
@@ -17,7 +18,7 @@ from fullpipe.results.overlay import factors
 from fullpipe.runs.view.left import left_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fullpipe.results.model import Results
 
@@ -55,11 +56,16 @@ def section(results: Results) -> Section | None:
         return None
     scenes = list(dict.fromkeys(who.scene for who in found))
     several = len({who.workload for who in found}) > 1
+    algorithms = {who.named(several=several): who.algorithm for who in found}
+    turns = dict(zip(algorithms, turns_of([*algorithms.values()]), strict=True))
     blocks = [
         chart
         for scene in scenes[:_MOST_SCENES]
         for chart in _row(
-            {who: of for who, of in found.items() if who.scene == scene}, scene, several=several
+            {who: of for who, of in found.items() if who.scene == scene},
+            scene,
+            turns,
+            several=several,
         )
     ]
     seeds, points = ({key[at] for key in results.transfers} for at in (1, 0))
@@ -102,7 +108,9 @@ def _times(results: Results) -> _Times:
     return found
 
 
-def _row(found: _Times, scene: str, *, several: bool) -> Iterator[Lines]:
+def _row(found: _Times, scene: str, turns: Mapping[str, int], *, several: bool) -> Iterator[Lines]:
+    """Yields the charts of a setting; `turns` has the contenders of all settings, in their order."""
+    order = list(turns)
     decades = sorted({decade for of in found.values() for decade in of})
     row = ", ".join(filter(None, ("Completion times", scene)))
     charts: list[tuple[str, list[Line], str]] = []
@@ -111,13 +119,13 @@ def _row(found: _Times, scene: str, *, several: bool) -> Iterator[Lines]:
         for first in range(0, len(every), _MOST_LINES):
             some = every[first : first + _MOST_LINES]
             lines, none = [], []
-            for number, who in enumerate(some):
+            for who in some:
                 name = who.named(several=several)
-                line = _line(name, who.algorithm, number, found[who].get(decade, []))
+                line = _line(name, who.algorithm, order.index(name), found[who].get(decade, []))
                 if line is None:
                     none.append(name)
                 else:
-                    lines.append(line)
+                    lines.append(replace(line, turn=turns[name]))
             title = _sizes(decade) + (
                 f", from {some[0].label}" if first or len(every) > len(some) else ""
             )

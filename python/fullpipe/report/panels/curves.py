@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fullpipe.report.colors import color_of
 from fullpipe.report.model import DECADES, Line, Lines, Section
 from fullpipe.report.values import ALL, is_of_run, mean_of, placed, several_have, titled
 from fullpipe.results.overlay import factors
@@ -31,6 +32,27 @@ _MOST_IN_ROW = 12
 _LEAST_SPAN = 7.9
 
 
+class _Looks(NamedTuple):
+    """Numbers of what tells lines apart: those of a contender are the same in all charts of a figure."""
+
+    marks: dict[str, int]
+    seconds: dict[str, int]
+    turns: dict[tuple[str, str], tuple[int, int]]
+    """Index of the color of each contender at a value of the second number, and its turn among those of the color."""
+
+    def given(self, line: Line, algorithm: str, contender: str, second: str) -> Line:
+        """Returns a line with its looks."""
+        color = color_of(algorithm)
+        turn = sum(each == color for each, _ in self.turns.values())
+        return replace(
+            line,
+            algorithm=algorithm,
+            style=self.seconds.setdefault(second, len(self.seconds)) if second else None,
+            mark=self.marks.setdefault(contender, len(self.marks)),
+            turn=self.turns.setdefault((contender, second), (color, turn))[1],
+        )
+
+
 @dataclass(frozen=True)
 class _Plan:
     """Part of each swept key in the charts.
@@ -41,6 +63,7 @@ class _Plan:
         second: Keys of the number whose values are lines; empty without one.
         rest: Keys of the numbers whose values are charts.
         asked: Whether a user has chosen the second number, which is then lines of any count.
+        looks: The looks of the lines of all charts.
     """
 
     axis: Axis
@@ -48,6 +71,7 @@ class _Plan:
     second: Factor = ()
     rest: tuple[str, ...] = ()
     asked: bool = False
+    looks: _Looks = field(default_factory=lambda: _Looks({}, {}, {}))
 
     def at(self, group: Group) -> str:
         """Returns a group's value of the second number, in words; empty without one."""
@@ -192,20 +216,18 @@ def _lines(
             label = ALL if whole else group.contender
         algorithms[label] = ALL if label == ALL else group.algorithm
         values[label, plan.at(group)][group.varied[plan.axis.key]] += group.of(metric.column)
-    seconds = list(dict.fromkeys(second for _, second in values))
-    marks = list(dict.fromkeys(label for label, _ in values))
-    several = len(marks) > 1
+    several = len({label for label, _ in values}) > 1
     return [
-        replace(
+        plan.looks.given(
             _line(
                 ", ".join(filter(None, (label if several or not second else "", second))),
                 of,
                 plan.axis.positions,
                 metric,
             ),
-            algorithm=algorithms[label],
-            style=seconds.index(second) if second else None,
-            mark=marks.index(label),
+            algorithms[label],
+            label,
+            second,
         )
         for (label, second), of in values.items()
     ]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fullpipe.report.colors import turns_of
 from fullpipe.report.model import DECADES, Cloud, Clouds, Line, Lines, Section
 from fullpipe.report.values import titled
 from fullpipe.runs.view.left import left_out
 from fullpipe.stats import cdf, ellipse, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fullpipe.report.model import Block
     from fullpipe.report.values import Group, Measures
@@ -69,11 +71,13 @@ def shares(groups: Sequence[Group], measures: Measures) -> _Part:
         said = f"No shares of runs: there are {len(places)} settings, and charts of at most {_MOST_PLACES}."
         return _Part([], [said, few])
     wanted = measures.at("spread")
+    names = {group.label: group.algorithm for group in some}
+    turns = dict(zip(names, turns_of([*names.values()]), strict=True))
     blocks = [
         chart
         for scene, those in places.items()
         for metric in wanted
-        for chart in _charts(scene, those, metric)
+        for chart in _charts(scene, those, metric, turns)
     ]
     alike = [
         metric.words
@@ -112,7 +116,9 @@ def _by_scene(groups: Sequence[Group]) -> dict[str, list[Group]]:
     return found
 
 
-def _charts(scene: str, groups: Sequence[Group], metric: Quantity) -> Iterator[Lines]:
+def _charts(
+    scene: str, groups: Sequence[Group], metric: Quantity, turns: Mapping[str, int]
+) -> Iterator[Lines]:
     """Yields charts of all contenders, each of at most seven lines and, with many, of one kind of application."""
     known = [group for group in groups if group.of(metric.column)]
     parts: dict[object, list[Group]] = defaultdict(list)
@@ -128,7 +134,11 @@ def _charts(scene: str, groups: Sequence[Group], metric: Quantity) -> Iterator[L
             several = len(parts) > 1 or len(part) > len(some)
             title = "; ".join(filter(None, (titled(metric), scene, whose if several else "")))
             lines = [
-                _line(group, group.label_of(metric.column, swept=swept), metric) for group in some
+                replace(
+                    _line(group, group.label_of(metric.column, swept=swept), metric),
+                    turn=turns[group.label],
+                )
+                for group in some
             ]
             yield Lines(title, titled(metric), "share of runs", lines, stepped=True)
 
@@ -164,6 +174,7 @@ def scatter(groups: Sequence[Group], measures: Measures) -> _Part:
     why = f"no contender has {_LEAST_RUNS} runs with both values"
     if not places:
         return _Part([], [f"{why[0].upper()}{why[1:]}."])
+    known = {each.label: each.algorithm for found in places.values() for each in found}
     count = len({*places, *left})
     shown = list(places.items())[:_MOST_CLOUDS]
     more = left_out([*places][_MOST_CLOUDS:], count)
@@ -183,6 +194,7 @@ def scatter(groups: Sequence[Group], measures: Measures) -> _Part:
             left_out(left_, len(places[place]) + len(left[place])),
             log,
             title if small else "",
+            tuple(known.items()),
         )
 
     blocks = [

@@ -74,12 +74,18 @@ def looks(algorithms: Sequence[str]) -> list[Look]:
     Args:
         algorithms: The algorithm of each line.
     """
+    return [look_of(*each) for each in zip(algorithms, turns_of(algorithms), strict=True)]
+
+
+def turns_of(algorithms: Sequence[str]) -> list[int]:
+    """Returns the number of each line among those of its color, from 0 on."""
     colors = [color_of(each) for each in algorithms]
-    turns = [colors[:number].count(color) for number, color in enumerate(colors)]
-    return [
-        Look(color, turn % len(DASHES), turn % len(_SHADES))
-        for color, turn in zip(colors, turns, strict=True)
-    ]
+    return [colors[:number].count(color) for number, color in enumerate(colors)]
+
+
+def look_of(algorithm: str, turn: int) -> Look:
+    """Returns the look of a line of an algorithm by its number among the lines of its color."""
+    return Look(color_of(algorithm), turn % len(DASHES), turn % len(_SHADES))
 
 
 def styles(algorithms: Sequence[str]) -> list[Style]:

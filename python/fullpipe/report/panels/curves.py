@@ -178,8 +178,16 @@ def _row(groups: Sequence[Group], metric: Quantity, plan: _Plan, whose: str) -> 
         lambda group: ", ".join(filter(None, (group.words if parted else "", plan.chart(group)))),
     )
     swept = several_have(groups, metric.column)
+    whole = is_of_run(metric.column) and not swept
+
+    def label(group: Group) -> str:
+        if not parted:
+            return group.label_of(metric.column, swept=swept)
+        return ALL if whole else group.contender
+
+    several = len({*map(label, groups)}) > 1
     lines = {
-        str(name): _lines(those, metric, plan, swept=swept, parted=parted)
+        str(name): _lines(those, metric, plan, label, several=several)
         for name, those in charts.items()
     }
     head = f"{metric.words[0].upper()}{metric.words[1:]} over {short(plan.axis.key)}"
@@ -205,18 +213,20 @@ def _row(groups: Sequence[Group], metric: Quantity, plan: _Plan, whose: str) -> 
 
 
 def _lines(
-    groups: Sequence[Group], metric: Quantity, plan: _Plan, *, swept: bool, parted: bool
+    groups: Sequence[Group],
+    metric: Quantity,
+    plan: _Plan,
+    label_of: Callable[[Group], str],
+    *,
+    several: bool,
 ) -> list[Line]:
+    """Returns the lines of a chart; with `several` contenders in its row, each is named."""
     values: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     algorithms = {}
     for group in groups:
-        whole = is_of_run(metric.column) and not swept
-        label = group.label_of(metric.column, swept=swept)
-        if parted:
-            label = ALL if whole else group.contender
+        label = label_of(group)
         algorithms[label] = ALL if label == ALL else group.algorithm
         values[label, plan.at(group)][group.varied[plan.axis.key]] += group.of(metric.column)
-    several = len({label for label, _ in values}) > 1
     return [
         plan.looks.given(
             _line(

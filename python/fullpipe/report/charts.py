@@ -97,8 +97,7 @@ def _draw_marks(
         unit = f", {quantity.unit}" if quantity.unit else ""
         axis.set_title(fill(f"{quantity.words}{unit}", 96 // len(panels)), loc="left", fontsize=9)
         axis.set_xlim(left=0)
-        axis.grid(axis="x", color="#dddddd", linewidth=0.5)
-        axis.spines[["top", "right"]].set_visible(False)
+        axis.grid(visible=False, axis="y")
     axes[0].set_yticks(range(len(rows)), names)
     axes[0].set_ylim(len(rows) - 0.5, -0.5)
     rest = [", ".join(filter(None, (each.place, each.contender))) for each in groups[_MOST_ROWS:]]

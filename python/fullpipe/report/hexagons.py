@@ -122,7 +122,7 @@ def paint(panel: Axes, block: Density) -> None:
     panel.set_title(block.title, loc="left")
     panel.set_xlabel(block.x)
     panel.set_ylabel(block.y)
-    panel.spines[["top", "right"]].set_visible(False)
+    panel.grid(visible=False)
     assert panel.figure is not None
     panel.figure.colorbar(
         ScalarMappable(norm, "cividis"), ax=panel, label="connections per hexagon", fraction=0.05

@@ -222,7 +222,6 @@ def _lines(axis: Axes, block: Lines, looks: Mapping[str, tuple[Look, float]], wi
         if line.low is not None and line.high is not None:
             band: Any = {"step": "post" if block.stepped else None, "color": look["color"]}
             axis.fill_between(line.x, line.low, line.high, alpha=0.13, linewidth=0, **band)
-    dress(axis)
     if block.log_x:
         axis.set_xscale("log")
         _number(axis.xaxis, 300 if wide >= _NARROW else 25)
@@ -290,7 +289,6 @@ def draw_clouds(
                 across, up = zip(*area, strict=True)
                 axis.fill(across, up, facecolor=color, alpha=0.12)
                 axis.plot([*across, across[0]], [*up, up[0]], color=color, linewidth=0.8)
-        dress(axis)
         if chart.log_x:
             axis.set_xscale("log")
             _number(axis.xaxis, 300 if wide >= _NARROW else 25)
@@ -332,6 +330,8 @@ def draw_maps(figure: Place, blocks: Sequence[Heat], wide: float) -> None:
         shares = np.vectorize(block.share, otypes=[float])(block.values)
         # Cells are areas, not a picture: sharp at each size, and PGF has no pictures.
         edges = [np.arange(count + 1) - 0.5 for count in reversed(shares.shape)]
+        axis.grid(visible=False)
+        axis.spines[:].set_visible(True)
         axis.pcolormesh(*edges, shares, cmap="cividis", vmin=0, vmax=1, linewidth=0)
         axis.invert_yaxis()
         for row, column in np.ndindex(shares.shape) if size >= _LEAST_FONT else ():
@@ -364,12 +364,6 @@ def _bar(figure: Place, axes: Any, block: Heat) -> None:  # noqa: ANN401
     bar = figure.colorbar(ScalarMappable(norm, "cividis"), ax=axes, label=block.unit)
     if block.log:
         _number(bar.ax.yaxis)
-
-
-def dress(axis: Axes) -> None:
-    """Gives a chart its grid."""
-    axis.grid(color="#dddddd", linewidth=0.5)
-    axis.spines[["top", "right"]].set_visible(False)
 
 
 def each_or_row(blocks: Iterable[Lines | Clouds]) -> list[list[Any]]:

@@ -16,6 +16,7 @@ from fullpipe.report.colors import COLORS, DASHES, DROPS, MARKERS, MARKS, Look, 
 from fullpipe.report.panels import drawn
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.tracks import column, rows_of
+from fullpipe.report.style import CHARTS
 from fullpipe.runs.view.axes import GREY
 from fullpipe.runs.view.colors import Style, styles, width
 from fullpipe.runs.view.figure import Picture
@@ -98,7 +99,7 @@ def stacked(runs: Sequence[Shown], panels: Sequence[Panel], title: str) -> Pictu
     figure = Picture(dpi=110, layout="constrained")
     notes = [_left_by(each, len(runs)) for each in panels]
     panels = [_plain(each, len(runs)) for each in panels]
-    with rc_context({"text.parse_math": False}):
+    with rc_context({**CHARTS, "text.parse_math": False}):
         _stack_panels(figure, runs, panels, _SCREEN, _TALLER)
         say(figure, *(run.run.notes.get(each.key, "") for each in panels for run in runs), *notes)
     figure.suptitle(fill(title, _TITLE), x=0.01, ha="left", weight="bold")
@@ -278,8 +279,6 @@ def _draw(
     own = own or _styles(runs)
     unit = f", {panel.unit}" if panel.unit else ""
     axis.set_title(panel.title + unit, loc="left")
-    axis.grid(color="#dddddd", linewidth=0.5)
-    axis.spines[["top", "right"]].set_visible(False)
     if panel.stays:
         _bars(axis, drawn.bars(panel, runs))
     elif panel.view == "spans":

@@ -15,14 +15,23 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-_FILES: Any = {
+CHARTS: Any = {
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+"""Grid and frame of charts."""
+_BASE: Any = {
+    **CHARTS,
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
     "svg.hashsalt": "fullpipe",
     "text.parse_math": False,  # a dollar sign in a name is no formula
 }
 PAPER: Any = {
-    **_FILES,
+    **_BASE,
     "font.size": 8,
     "axes.titlesize": 8.5,
     "legend.fontsize": 7.5,
@@ -31,7 +40,7 @@ PAPER: Any = {
 }
 """The style of figures for paper."""
 COLUMN: Any = {
-    **_FILES,
+    **_BASE,
     "font.size": 7,
     "axes.titlesize": 7,
     "legend.fontsize": 6.5,
@@ -40,7 +49,7 @@ COLUMN: Any = {
 }
 """The style of figures for a column of a paper."""
 OF_SLIDE: Any = {
-    **_FILES,
+    **_BASE,
     "font.size": 14,
     "axes.titlesize": 18,
     "lines.linewidth": 1.8,

@@ -414,7 +414,9 @@ def test_all_that_latex_reads_otherwise_is_escaped() -> None:
 
 def test_a_style_file_has_its_way_but_for_the_colors(three: Path, tmp_path: Path) -> None:
     style = tmp_path / "mine.mplstyle"
-    style.write_text("font.family: monospace\nlines.linewidth: 3\n", encoding="utf-8")
+    style.write_text(
+        "font.family: monospace\nlines.linewidth: 3\naxes.grid: False\n", encoding="utf-8"
+    )
     made = [
         write_panel(
             three, "curves", SlideForm.SVG, tmp_path / f"{name}.svg", show=["goodput"], style=each
@@ -426,7 +428,9 @@ def test_a_style_file_has_its_way_but_for_the_colors(three: Path, tmp_path: Path
     assert "monospace" not in plain
     assert "stroke-width: 3" in styled
     assert "stroke-width: 3" not in plain
-    assert plain.count("#0072b2") == styled.count("#0072b2")
+    assert plain.count("#0072b2") == styled.count("#0072b2") > 0
+    assert "#dddddd" in plain
+    assert "#dddddd" not in styled
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from fullpipe.results.model import Results
     from fullpipe.stats import Quantity
 
-_INCHES = {"mm": 1 / 25.4, "cm": 1 / 2.54, "in": 1.0, "pt": 1 / 72.27}
-_NARROWEST, _WIDEST = 1.5, 40.0
+_INCH = 25.4
+_MM = {"mm": 1.0, "cm": 10.0, "in": _INCH, "pt": _INCH / 72.27}
+_NARROWEST, _WIDEST = 38, 1000
+"""Least and most width of a figure, mm."""
 _MOST_OVER = 2
 
 
@@ -246,15 +248,16 @@ def inches(text: str) -> float:
     """
     found = re.fullmatch(r"([\d.]+)\s*(mm|cm|in|pt)", text.strip())
     try:
-        wide = float(found[1]) * _INCHES[found[2]] if found else 0.0
+        wide = float(found[1]) * _MM[found[2]] if found else 0.0
     except ValueError:
         wide = 0.0
     if not _NARROWEST <= wide <= _WIDEST:
-        problem = "not a width" if not wide else "a figure is between 38mm and 1000mm wide"
+        limits = f"a figure is between {_NARROWEST}mm and {_WIDEST}mm wide"
+        problem = limits if wide else "not a width"
         raise PanelError(
             f"--width {text}: {problem}\n  fix: write a number with a unit, like 84mm, 3.5in or 252pt"
         )
-    return wide
+    return wide / _INCH
 
 
 def table(found: Section) -> str:

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from matplotlib.figure import Figure
+
     from fullpipe.report.figures import Kind
     from fullpipe.report.model import Panel
     from fullpipe.report.panels.drawn import Shown
 
+_PAGE = 10.0
+"""Height of the text of a page, inches: that of A4 with margins of 20 mm."""
 _WIDTH, _COLUMN, _SHAPE = 160 / 25.4, 4.5, 0.62
 """Width of a figure, and that below which it has the style of a column, inches; height of a panel to its width."""
 
@@ -112,7 +116,13 @@ def _figure(
         with styled(asked.style, _base(wide)) as save:
             parts = [each for each in pieces_of(found, wide) if isinstance(each, Piece)]
             note = " ".join(filter(None, (found.note, drift)))
-            save(together(parts, note=note, title=len(parts) > 1), aside, form, 300)
+            figure: Figure = together(parts, note=note, title=len(parts) > 1)
+            save(figure, aside, form, 300)
+        if (high := figure.get_size_inches()[1]) > _PAGE:
+            tell(
+                f"{high * 25.4:.0f} mm high, more than a page has: choose fewer metrics with --show, "
+                "or a larger --width"
+            )
 
     return replace(target, draw)
 

@@ -42,8 +42,8 @@ _NARROW = 4.5
 """Width of a figure below which a legend is below its chart, inches."""
 _LEAST_CHART, _LEAST_PLOT = 1.45, 1.05
 """Least width of one of several charts, and of one of several scatter plots side by side; inches."""
-_SIDE, _CELL, _LINE = 0.45, 0.36, 0.155
-"""Width of the names of a map's rows and of a cell, and height of a row; inches."""
+_SIDE, _CELL, _LINE, _TITLE = 0.45, 0.36, 0.155, 0.16
+"""Width of the names of a map's rows and of a cell, height of a row, and of a line of the title; inches."""
 _LEAST_FONT = 4.5
 """Font size below which the cells of a map have no numbers."""
 _LETTER = 0.58
@@ -311,7 +311,15 @@ def map_size(blocks: Sequence[Heat], wide: float) -> tuple[int, float]:
     columns = min(len(blocks), max(int(wide / need), 1), 4)
     rows = -(-len(blocks) // columns)
     tall = max(len(each.rows) for each in blocks)
-    return columns, rows * (0.45 + _LINE * tall) + 0.25
+    titles = max(_map_title(each, wide / columns).count("\n") for each in blocks)
+    return columns, rows * (0.29 + _TITLE * (1 + titles) + _LINE * tall) + 0.25
+
+
+def _map_title(block: Heat, wide: float) -> str:
+    """Returns the title of a map with its unit, in lines that are no longer than the map is wide."""
+    title = block.title + (f", {block.unit}" if block.unit else "")
+    letter = _LETTER * float(rcParams["font.size"]) / 72
+    return fill(title, max(int((wide - _SIDE) / letter), 12))
 
 
 def draw_maps(figure: Place, blocks: Sequence[Heat], wide: float) -> None:
@@ -342,10 +350,7 @@ def draw_maps(figure: Place, blocks: Sequence[Heat], wide: float) -> None:
             axis.text(column, row, text, ha="center", va="center", color=ink, fontsize=size)
         axis.set_xticks(range(len(block.columns)), [in_lines(each) for each in block.columns])
         axis.set_yticks(range(len(block.rows)), [in_lines(each) for each in block.rows])
-        title = block.title + (f", {block.unit}" if block.unit else "")
-        axis.set_title(
-            fill(title, max(int(wide / columns * 15), 12)), loc="left", fontsize="medium"
-        )
+        axis.set_title(_map_title(block, wide / columns), loc="left", fontsize="medium")
         axis.set_xlabel(block.column_key if number + columns >= len(blocks) else "")
         axis.set_ylabel(block.row_key if number % columns == 0 else "")
         axis.tick_params(length=0)

@@ -20,14 +20,14 @@ from fullpipe.report import Form, SlideForm, write_panel, write_report
 from fullpipe.report.build import build, of_results
 from fullpipe.report.charts import draw
 from fullpipe.report.colors import of_clouds, own_looks
-from fullpipe.report.figures import keys
+from fullpipe.report.figures import inches, keys
 from fullpipe.report.html import page
 from fullpipe.report.model import Cloud, Clouds, Heat, Lines
 from fullpipe.report.panels.drawn import PanelError
 from fullpipe.report.static import pieces
 from fullpipe.report.static_charts import draw_maps, draw_row, map_size
 from fullpipe.report.static_pages import write_pdf
-from fullpipe.report.style import StyleError
+from fullpipe.report.style import COLUMN, PAPER, StyleError, styled
 from fullpipe.report.svg import frame_of
 from fullpipe.results import write_shard
 from fullpipe.results.load import load
@@ -215,6 +215,40 @@ def test_maps_have_few_columns_units_in_their_names_and_numbers_that_do_not_touc
     for one, other in itertools.pairwise(boxes):
         assert one.x1 < other.x0 or one.y0 != other.y0
     assert all(float(each.get_fontsize()) >= 4.5 for each in texts)
+
+
+@pytest.mark.parametrize("wide", [84 / 25.4, 160 / 25.4])
+def test_titles_of_maps_end_within_the_picture(report: Report, wide: float) -> None:
+    maps = [each for each in blocks(report, "Maps") if isinstance(each, Heat)][:8]
+    with styled(None, COLUMN if wide < 4 else PAPER):
+        figure = Figure(figsize=(wide, map_size(maps, wide)[1]), layout="constrained")
+        draw_maps(figure, maps, wide)
+        figure.draw_without_rendering()
+        boxes = [
+            each.get_window_extent()
+            for axis in figure.axes
+            for each in [axis._left_title]  # type: ignore[attr-defined]
+        ]
+    assert len(boxes) == 8
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.x1 for box in boxes)
+    assert all(axis.get_window_extent().height > 60 for axis in figure.axes)
+
+
+def test_the_ends_of_widths_are_those_of_the_error() -> None:
+    assert inches("38mm") == pytest.approx(38 / 25.4)
+    assert inches("1000mm") == pytest.approx(1000 / 25.4)
+    assert inches("252pt") == pytest.approx(252 / 72.27)
+
+
+def test_a_figure_higher_than_a_page_says_so(
+    fullpipe: Fullpipe, three: Path, tmp_path: Path
+) -> None:
+    for key, said in (("scatter", "mm high, more than a page has"), ("curves", "")):
+        asked = ("--panel", key, "--width", "84mm", "--out", f"{tmp_path / key}.svg")
+        show = ("--show", "goodput") if key == "curves" else ()
+        done = fullpipe("report", f"{three}", *asked, *show)
+        assert done.returncode == 0
+        assert said in done.stderr if said else not done.stderr
 
 
 def test_scatter_plots_have_every_setting_and_contender(report: Report) -> None:
@@ -439,6 +473,8 @@ def test_a_style_file_has_its_way_but_for_the_colors(three: Path, tmp_path: Path
         (["--panel", "curves", "--width", "84"], "--width 84: not a width\n  fix: write a number with a unit"),
         (["--panel", "curves", "--width", "9m"], "--width 9m: not a width"),
         (["--panel", "curves", "--width", "5mm"], "--width 5mm: a figure is between 38mm and 1000mm wide"),
+        (["--panel", "curves", "--width", "37.9mm"], "--width 37.9mm: a figure is between 38mm and 1000mm wide"),
+        (["--panel", "curves", "--width", "40in"], "--width 40in: a figure is between 38mm and 1000mm wide"),
         (["--width", "84mm"], "--width: of one figure\n  fix: add --panel KEY"),
         (["--panel", "curves", "--over", "bufer"], "--over bufer: not a swept number; did you mean buffer?"),
         (["--over", "queue"], "--over queue: not a swept number"),

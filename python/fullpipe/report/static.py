@@ -164,8 +164,6 @@ def _figures(section: str, blocks: Sequence[Block], wide: float) -> Iterator[Pie
 def _row(section: str, charts: list[Any], wide: float) -> Piece:
     draw = draw_row if isinstance(charts[0], Lines) else draw_clouds
     height = row_size(charts, wide)[1]
-    if isinstance(charts[0], Clouds):
-        height += 0.5
     name = charts[0].row or charts[0].title
     return Piece(section, name, wide, height, lambda to, title: draw(to, charts, wide, title=title))
 

@@ -18,7 +18,7 @@ from matplotlib.ticker import (
 
 from fullpipe.report.colors import DASHES, MARKERS, heat, of_clouds, own_looks, shaded
 from fullpipe.report.model import Clouds, Lines
-from fullpipe.report.static_time import in_lines, say
+from fullpipe.report.static_time import height_of, in_lines, say
 from fullpipe.report.svg import areas, frame_of
 from fullpipe.runs.view.axes import GREY
 from fullpipe.runs.view.colors import width
@@ -53,14 +53,30 @@ _LETTER = 0.58
 def row_size(charts: Sequence[Lines] | Sequence[Clouds], wide: float) -> tuple[int, float]:
     """Returns the number of charts in a line, and the height of all; inches."""
     count = len(charts)
+    said = " ".join(dict.fromkeys(filter(None, _notes(charts))))
+    notes = height_of(said, wide) if said else 0.0
     if count == 1:
-        return 1, 2.5 if wide >= _NARROW else 0.72 * wide + _legend_height(_labels(charts), wide)
+        alone = 2.5 if wide >= _NARROW else 0.72 * wide + _legend_height(_labels(charts), wide)
+        return 1, alone + notes
     least = _LEAST_CHART if isinstance(charts[0], Lines) else _LEAST_PLOT
     columns = min(count, max(int(wide / least), 1))
     columns = -(-count // -(-count // columns))  # lines of about equal length
     lines = -(-count // columns)
     each = min(max(0.78 * wide / columns, 1.15), 1.7) + 0.2
-    return columns, lines * each + 0.55 + _legend_height(_labels(charts), wide)
+    return columns, lines * each + 0.55 + _legend_height(_labels(charts), wide) + notes
+
+
+def _notes(charts: Sequence[Lines] | Sequence[Clouds]) -> list[str]:
+    """Returns the words below charts side by side."""
+    found: list[str] = []
+    for chart in charts:
+        if isinstance(chart, Clouds):
+            # The notes of several have the name of x.
+            named = f"{chart.x}. " if len(charts) > 1 else ""
+            found += [named + chart.note, chart.left]
+        else:
+            found.append(f"{chart.title}: {chart.note}" if chart.row and chart.note else chart.note)
+    return found
 
 
 def _labels(charts: Sequence[Lines] | Sequence[Clouds]) -> list[str]:
@@ -102,11 +118,8 @@ def draw_row(figure: Place, charts: Sequence[Lines], wide: float, *, title: bool
         return dict(zip(labels, handles, strict=True))
 
     _, named = _side_by_side(figure, charts, wide, draw, title=title)
-    notes = [
-        f"{each.title}: {each.note}" if each.row and each.note else each.note for each in charts
-    ]
     named = _in_columns(charts, named, wide)
-    legend(figure, named, wide, notes, beside=len(charts) == 1 and wide >= _NARROW)
+    legend(figure, named, wide, _notes(charts), beside=len(charts) == 1 and wide >= _NARROW)
 
 
 def _side_by_side(
@@ -294,15 +307,12 @@ def draw_clouds(
             _number(axis.xaxis, 300 if wide >= _NARROW else 25)
         return named
 
-    # The notes of several have the name of x.
     axes, named = _side_by_side(figure, charts, wide, draw, title=title, x=len(charts) == 1)
-    first, frame = charts[0], frame_of(charts)
+    frame = frame_of(charts)
     ends = (frame.x_high, frame.x_low)  # less delay is to the right
     axes[0][0].set_xlim(*(10.0**end if frame.log_x else end for end in ends))
     axes[0][0].set_ylim(frame.y_low, frame.y_high)
-    named_x = f"{first.x}. " if len(charts) > 1 else ""
-    notes = [named_x + first.note, *(each.left for each in charts)]
-    legend(figure, named, wide, notes, beside=len(charts) == 1 and wide >= _NARROW)
+    legend(figure, named, wide, _notes(charts), beside=len(charts) == 1 and wide >= _NARROW)
 
 
 def map_size(blocks: Sequence[Heat], wide: float) -> tuple[int, float]:

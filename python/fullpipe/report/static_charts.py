@@ -44,6 +44,10 @@ _LEAST_CHART, _LEAST_PLOT = 1.45, 1.05
 """Least width of one of several charts, and of one of several scatter plots side by side; inches."""
 _SIDE, _CELL, _LINE, _TITLE = 0.45, 0.36, 0.155, 0.16
 """Width of the names of a map's rows and of a cell, height of a row, and of a line of the title; inches."""
+_MOST_TICKS = 50
+"""Ticks of a logarithmic axis: with fewer, those of a short axis over several decades would be none."""
+_NUMBER = 0.42
+"""Width of a number of a logarithmic axis, inches."""
 _LEAST_FONT = 4.5
 """Font size below which the cells of a map have no numbers."""
 _LETTER = 0.58
@@ -62,8 +66,15 @@ def row_size(charts: Sequence[Lines] | Sequence[Clouds], wide: float) -> tuple[i
     columns = min(count, max(int(wide / least), 1))
     columns = -(-count // -(-count // columns))  # lines of about equal length
     lines = -(-count // columns)
-    each = min(max(0.78 * wide / columns, 1.15), 1.7) + 0.2
+    titles = max(_chart_title(each, wide / columns).count("\n") for each in charts)
+    each = min(max(0.78 * wide / columns, 1.15), 1.7) + 0.2 + _TITLE * titles
     return columns, lines * each + 0.55 + _legend_height(_labels(charts), wide) + notes
+
+
+def _chart_title(chart: Lines | Clouds, wide: float) -> str:
+    """Returns the title of a chart in lines that fit into its width."""
+    letter = _LETTER * float(rcParams["font.size"]) / 72
+    return fill(chart.title, max(int((wide - 0.15) / letter), 12))
 
 
 def _notes(charts: Sequence[Lines] | Sequence[Clouds]) -> list[str]:
@@ -154,7 +165,7 @@ def _side_by_side(
     for number, (axis, chart) in enumerate(zip(axes.flat, charts, strict=False)):
         for label, artist in draw(axis, chart, wide / columns).items():
             named.setdefault(label, artist)
-        words = fill(chart.title, max(int(wide / columns * 19), 12))
+        words = _chart_title(chart, wide / columns)
         axis.set_title(words if title or several else "", loc="left")
         below = number + columns < len(charts)
         axis.tick_params(labelbottom=not below)
@@ -200,7 +211,7 @@ def legend(
     look |= {"loc": "outside lower left", "ncols": columns, "columnspacing": 1.0}
     if note := " ".join(filter(None, dict.fromkeys(notes))):
         size = float(rcParams["font.size"]) - 1
-        look |= {"title": fill(note, int(wide * 72 / (0.5 * size))), "title_fontsize": size}
+        look |= {"title": fill(note, int(wide * 72 / (0.54 * size))), "title_fontsize": size}
         look["alignment"] = "left"
     made = figure.legend([*named.values()], [*named], **look)
     made.get_title().set_color(GREY)
@@ -237,7 +248,7 @@ def _lines(axis: Axes, block: Lines, looks: Mapping[str, tuple[Look, float]], wi
             axis.fill_between(line.x, line.low, line.high, alpha=0.13, linewidth=0, **band)
     if block.log_x:
         axis.set_xscale("log")
-        _number(axis.xaxis, 300 if wide >= _NARROW else 25)
+        _number(axis.xaxis, wide)
     if block.marks:
         _mark(axis, block.marks, wide)
     if block.log_y:
@@ -247,21 +258,26 @@ def _lines(axis: Axes, block: Lines, looks: Mapping[str, tuple[Look, float]], wi
         axis.set_ylim(0, 1.02)
 
 
-def _number(axis: Axis, least: float = 300) -> None:
+def _number(axis: Axis, room: float = math.inf) -> None:
     """Writes plain numbers at a logarithmic axis: Matplotlib's are mathematics, which the style does not parse.
 
     Args:
         axis: The axis.
-        least: Ratio of its ends from which on only powers of ten have a number.
+        room: Its length, inches, if numbers can touch each other.
     """
+    least = (
+        300 if room >= _NARROW else 25
+    )  # the ratio of the ends from which on only powers of ten have a number
 
     def text(value: float, _: int) -> str:
         low, high = sorted(axis.get_view_interval())
-        wide = low > 0 and high / low > least
-        digit = f"{value:e}"[0]
-        return f"{value:,g}" if digit == "1" or not wide else ""
+        if low <= 0 or high / low <= least:
+            return f"{value:,g}"
+        step = max(math.ceil(_NUMBER * math.log10(high / low) / room), 1)
+        digit, power = f"{value:e}".split("e")
+        return f"{value:,g}" if float(digit) == 1 and int(power) % step == 0 else ""
 
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=_MOST_TICKS))
     axis.set_major_formatter(FuncFormatter(text))
     axis.set_minor_locator(NullLocator())
 
@@ -304,7 +320,7 @@ def draw_clouds(
                 axis.plot([*across, across[0]], [*up, up[0]], color=color, linewidth=0.8)
         if chart.log_x:
             axis.set_xscale("log")
-            _number(axis.xaxis, 300 if wide >= _NARROW else 25)
+            _number(axis.xaxis, wide)
         return named
 
     axes, named = _side_by_side(figure, charts, wide, draw, title=title, x=len(charts) == 1)

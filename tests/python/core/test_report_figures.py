@@ -23,9 +23,10 @@ from fullpipe.report.colors import of_clouds, own_looks
 from fullpipe.report.figures import inches, keys
 from fullpipe.report.html import page
 from fullpipe.report.model import Cloud, Clouds, Heat, Lines
+from fullpipe.report.panels import steady
 from fullpipe.report.panels.drawn import PanelError
 from fullpipe.report.static import pieces
-from fullpipe.report.static_charts import draw_maps, draw_row, map_size
+from fullpipe.report.static_charts import draw_clouds, draw_maps, draw_row, map_size, row_size
 from fullpipe.report.static_pages import write_pdf
 from fullpipe.report.style import COLUMN, PAPER, StyleError, styled
 from fullpipe.report.svg import frame_of
@@ -33,6 +34,8 @@ from fullpipe.results import write_shard
 from fullpipe.results.load import load
 from fullpipe.results.sweep import series_name
 from fullpipe.runs.view.pgf import escaped
+from fullpipe.stats import quantity
+from fullpipe.stats.steady import Drifting, Steadiness
 from sweep_dir import write_rows
 
 if TYPE_CHECKING:
@@ -317,6 +320,28 @@ def test_a_pdf_is_short_and_says_what_its_appendix_has(tmp_path: Path) -> None:
     assert long >= short + 2
 
 
+@pytest.mark.parametrize("wide", [84 / 25.4, 160 / 25.4])
+def test_titles_and_numbers_of_scatter_plots_do_not_touch(report: Report, wide: float) -> None:
+    plots = [each for each in blocks(report, "Distributions") if isinstance(each, Clouds)]
+    with styled(None, COLUMN if wide < 4 else PAPER):
+        columns, high = row_size(plots, wide)
+        figure = Figure(figsize=(wide, high), layout="constrained")
+        draw_clouds(figure, plots, wide)
+        figure.draw_without_rendering()
+        axes = figure.axes[: len(plots)]
+        titles = [axis.title if axis.title.get_text() else axis._left_title for axis in axes]  # type: ignore[attr-defined]
+        rows = [titles[at : at + columns] for at in range(0, len(titles), columns)]
+        numbers = [
+            [each for each in axis.get_xticklabels() if each.get_text() and each.get_visible()]
+            for axis in axes[-columns:]
+        ]
+        for some in (*rows, *numbers):
+            assert len(some) > 1
+            boxes = sorted((each.get_window_extent() for each in some), key=lambda box: box.x0)
+            assert all(one.x1 < other.x0 for one, other in itertools.pairwise(boxes))
+            assert boxes[-1].x1 <= figure.bbox.x1
+
+
 def test_every_chart_row_and_map_is_a_figure(report: Report) -> None:
     drawn = {piece.name for piece in pieces(report)}
     assert {"Goodput over buffer", "map goodput_bps", "Throughput over p95 queueing delay"} <= drawn
@@ -382,6 +407,34 @@ def test_the_picture_of_a_sweep_says_what_its_bands_are(three: Path) -> None:
     figure = draw(three, ["goodput"])
     words = [each.get_supxlabel() for each in figure.subfigs]
     assert "Means over the seeds; the shaded band is the 95 % interval." in words
+
+
+def test_a_figure_tells_drift_of_the_metrics_that_it_shows_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delay = quantity("queue_delay_s.mean")
+    assert delay is not None
+    verdict = Steadiness("drifts", (Drifting("cubic", 0, delay, 0.01, 0.001, 0.02),))
+    monkeypatch.setattr(steady, "by_point", lambda _: dict.fromkeys(range(len(BUFFERS)), verdict))
+    directory = swept(tmp_path / "s", {"path.buffer": BUFFERS})
+    said: dict[str, str] = {}
+    for key, show in (
+        ("curves", ["goodput"]),
+        ("curves", ["queue_delay.p95"]),
+        ("scatter", []),
+        ("results", []),
+    ):
+        told: list[str] = []
+        out = tmp_path / f"{key}{len(said)}.csv"
+        write_panel(directory, key, SlideForm.CSV, out, show=show, tell=told.append)
+        said[f"{key} {','.join(show)}"] = " ".join(told)
+    drifts = {name for name, words in said.items() if "Not steady" in words}
+    assert drifts == {"curves queue_delay.p95", "scatter ", "results "}
+    words = [each.get_supxlabel() for each in draw(directory, ["queue_delay.p95"]).subfigs]
+    every = " ".join(" ".join(words).split())
+    assert "Not steady within the measured window at 10 of 10 settings." in every
+    words = [each.get_supxlabel() for each in draw(directory, ["goodput"]).subfigs]
+    assert not any("Not steady" in each for each in words)
 
 
 def test_pgf_needs_no_latex_and_has_texts_that_it_reads(three: Path, tmp_path: Path) -> None:

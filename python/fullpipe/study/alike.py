@@ -107,17 +107,17 @@ def differences(
     for setup in setups([bare(each) for each in both]):
         made = []
         for each in both:
-            run = _ran(each, setup, controllers)
-            made.append({table: _renamed(run.trace(table), bare(each)) for table in run.tables})
+            ran = _ran(each, setup, controllers)
+            made.append({table: _renamed(ran.trace(table), bare(each)) for table in ran.tables})
         yield setup, _first(setup, *made)
 
 
 def _ran(algorithm: str, setup: Setup, controllers: Controllers | None) -> Run:
-    import fullpipe
+    from fullpipe.run import run
 
     keys = {key: value for key, value in setup.keys.items() if "." in key}
     options: dict[str, Any] = {key: value for key, value in setup.keys.items() if "." not in key}
-    return fullpipe.run(
+    return run(
         [algorithm, *setup.beside],
         trace="ack",
         set={**keys, "flow.0.name": "flow"},

@@ -4,7 +4,7 @@ from fullpipe.commands.listing import Group
 
 COMMANDS = {
     "Commands": {
-        "new": "Write a crate with an algorithm in a few lines.",
+        "new": "Write a crate with an algorithm, new or a copy.",
         "build": "Build the library of a crate, and print its name.",
         "check": "Test that an algorithm keeps the contract.",
         "header": "Print the folder of fullpipe.h, for C and C++.",

@@ -21,7 +21,7 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Write a crate with an algorithm: one in a few lines, or a copy of a built-in one.
+    """Write a crate with an algorithm, new or a copy.
 
     The crate builds as it is: change the files in `src`. It needs Rust, and no other part of
     fullpipe than the installed one. An unchanged copy decides what the original does.

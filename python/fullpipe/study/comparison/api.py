@@ -9,12 +9,13 @@ from fullpipe.base.progress import Counter
 from fullpipe.base.toml import as_set
 from fullpipe.report.kept import Kept
 from fullpipe.results import objects
+from fullpipe.results.sweep import PARTS
 from fullpipe.runners import SIMULATOR, chosen, has
 from fullpipe.runs.given import name_of
 from fullpipe.runs.lengths import is_drifting, lengths
 from fullpipe.scenario.path_options import keyed
-from fullpipe.study.comparison.plan import PARTS, open_directory, plan
 from fullpipe.study.comparison.plan import Comparison as Plan
+from fullpipe.study.comparison.plan import open_directory, plan
 from fullpipe.study.engine import Engine
 from fullpipe.study.execute import one_cluster, refuse_engine
 from fullpipe.study.sweeps.dataset import Sweep

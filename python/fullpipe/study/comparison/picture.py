@@ -11,12 +11,12 @@ from fullpipe.report import values
 from fullpipe.report.panels import steady
 from fullpipe.report.svg import outline
 from fullpipe.results import disk, read_parquet
+from fullpipe.results.sweep import PARTS
 from fullpipe.runs.view.colors import Style, styles
 from fullpipe.runs.view.figure import Picture
 from fullpipe.runs.view.table import rate_unit
 from fullpipe.stats import ellipse, mean
 from fullpipe.stats.words import DRIFTS
-from fullpipe.study.comparison.plan import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,6 +17,7 @@ from fullpipe.report import control
 from fullpipe.results import about as abouts
 from fullpipe.results import disk, fresh_directory, sums
 from fullpipe.results.kept import read_json
+from fullpipe.results.sweep import PARTS
 from fullpipe.results.words import ONLY_FLOW
 from fullpipe.scenario.origin import PATH, TIMES, warm_up, written
 from fullpipe.study.spec import SweepSpec
@@ -33,8 +34,6 @@ _MOST_LETTERS = 60
 EACH = "flow.0."
 """Begin of the keys of each algorithm's flow, alone and together."""
 _OF_FLOW = re.compile(r"flow\.\d+\.\w")
-PARTS = ("alone", "together")
-"""The directories of the two data sets."""
 TRANSFERS = {"duration": "600s", "measure_from": "0s"}
 """Times for transfers: they may end before this duration."""
 LOOPBACK = {"kind": "loopback"}

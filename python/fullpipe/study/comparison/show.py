@@ -14,11 +14,11 @@ from fullpipe.report.terminal import WIDE, Line, columns, print_table
 from fullpipe.results import about as abouts
 from fullpipe.results.fingerprint import of_all
 from fullpipe.results.objects import called
+from fullpipe.results.sweep import PARTS
 from fullpipe.runs.view.table import Trimmed, digits
 from fullpipe.stats import sentences
 from fullpipe.stats.compare import ADVISED, more_seeds
 from fullpipe.stats.words import by_size, none_significant, with_price
-from fullpipe.study.comparison.plan import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

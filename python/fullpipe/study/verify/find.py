@@ -154,6 +154,8 @@ class Found:
         for name in names:
             if not (directory / name).is_file():
                 self._missing(place, name)
+        if is_there(directory / abouts.COMPARISON) and is_there(directory / "picture.png"):
+            self.notes[f"{place}: its picture is not compared; it follows from its runs"] = None
         if is_there(directory / "table.json"):
             self.notes[
                 f"{place}: its table, its page and its pictures are not compared; they follow from its runs"

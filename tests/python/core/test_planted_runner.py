@@ -199,7 +199,8 @@ def test_each_command_with_runners_is_tried() -> None:
         for words, command in app.walk()
         if any("--on" in param.opts for param in command.params)
     }
-    assert having == ON.keys()
+    # `verify --on` names classes of runners that kept results have: tests/python/study/test_verify.py.
+    assert having - {"verify"} == ON.keys()
 
 
 @pytest.mark.parametrize("name", ON)

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fullpipe_units::{Span, Time};
 
-use crate::Timeline;
 use crate::impairment::{Argument, Impairment, Unit};
+use crate::{Begin, Timeline};
 
 pub(crate) static DELAY_TRACE: Impairment = Impairment {
     name: "delay-trace",
@@ -24,6 +24,7 @@ pub(crate) static DELAY_TRACE: Impairment = Impairment {
             "never",
             "The period after which the trace repeats; without it the last delay stays.",
         ),
+        Argument::begin(),
     ],
     example: "0s 23ms, 15s 31ms every 30s",
     source: "",
@@ -37,6 +38,8 @@ pub struct DelayTrace {
     /// Period after which the trace repeats, longer than the last step's time; `None` for no
     /// repetition.
     pub every: Option<Span>,
+    /// Where it begins; a random place only in a trace that repeats.
+    pub begin: Begin,
 }
 
 impl DelayTrace {
@@ -50,6 +53,11 @@ impl DelayTrace {
     pub fn longest(&self) -> Span {
         let delays = self.steps.iter().map(|(_, delay)| *delay);
         delays.max().unwrap_or(Span::ZERO)
+    }
+
+    /// Returns whether it uses random numbers.
+    pub fn is_random(&self) -> bool {
+        self.begin == Begin::Random
     }
 
     /// Returns the delay at `now`, and the start and end of the time for which the delay holds.
@@ -83,10 +91,12 @@ pub enum Delay {
 #[derive(Clone, Debug)]
 pub struct Follower {
     trace: DelayTrace,
+    /// Time of the trace at which the run begins.
+    begin: Span,
     /// Constant delay of the line, added to that of the trace.
     more: Span,
     delay: Span,
-    /// The current delay holds from `from` until `until`.
+    /// The current delay holds from `from` until `until`, times of the trace.
     from: Time,
     until: Time,
 }
@@ -98,11 +108,14 @@ impl From<Timeline<Span>> for Delay {
 }
 
 impl Delay {
-    /// Creates a delay of the trace plus `more`.
-    pub fn of_trace(trace: DelayTrace, more: Span) -> Delay {
-        let (delay, from, until) = trace.step(Time::ZERO);
+    /// Creates a delay of the trace plus `more`. A trace with a random beginning begins at the share
+    /// `place` of its period, in 0..1.
+    pub fn of_trace(trace: DelayTrace, more: Span, place: f64) -> Delay {
+        let begin = trace.begin.offset(trace.every.unwrap_or(Span::ZERO), place);
+        let (delay, from, until) = trace.step(Time::ZERO + begin);
         Delay::Trace(Follower {
             trace,
+            begin,
             more,
             delay,
             from,
@@ -130,6 +143,7 @@ impl Delay {
 
 impl Follower {
     fn at(&mut self, now: Time) -> Span {
+        let now = now + self.begin;
         if !(self.from..self.until).contains(&now) {
             (self.delay, self.from, self.until) = self.trace.step(now);
         }
@@ -153,6 +167,7 @@ mod tests {
                 .map(|(at, delay)| (ms(*at), ms(*delay)))
                 .collect(),
             every: every.map(ms),
+            begin: Begin::At(Span::ZERO),
         }
     }
 
@@ -165,16 +180,36 @@ mod tests {
     fn a_delay_holds_until_the_next_and_the_last_one_stays() {
         let trace = trace(&[(0, 20), (10, 50), (30, 10)], None);
         assert_eq!(trace.longest(), ms(50));
-        let mut delay = Delay::of_trace(trace, ms(5));
+        let mut delay = Delay::of_trace(trace, ms(5), 0.0);
         let found = delays(&mut delay, &[0, 9, 10, 29, 30, 1_000_000]);
         assert_eq!(found, [25, 25, 55, 55, 15, 15]);
     }
 
     #[test]
     fn a_trace_that_begins_again_does_so_however_late_it_is_asked() {
-        let mut delay = Delay::of_trace(trace(&[(0, 20), (10, 50)], Some(40)), Span::ZERO);
+        let mut delay = Delay::of_trace(trace(&[(0, 20), (10, 50)], Some(40)), Span::ZERO, 0.0);
         let found = delays(&mut delay, &[0, 39, 40, 49, 50, 79, 80, 400_009, 400_010]);
         assert_eq!(found, [20, 50, 20, 20, 50, 50, 20, 20, 50]);
+    }
+
+    #[test]
+    fn a_trace_may_begin_at_a_later_place() {
+        let begun = |begin: Begin, every: Option<u64>| {
+            let trace = DelayTrace {
+                begin,
+                ..trace(&[(0, 20), (10, 50), (30, 10)], every)
+            };
+            let mut delay = Delay::of_trace(trace, Span::ZERO, 0.5);
+            delays(&mut delay, &[0, 9, 10, 19, 20, 29, 30])
+        };
+        let found = begun(Begin::At(ms(10)), None);
+        assert_eq!(found, [50, 50, 50, 50, 10, 10, 10]);
+        let found = begun(Begin::Random, Some(40));
+        assert_eq!(
+            found,
+            [50, 50, 10, 10, 20, 20, 50],
+            "from 20 ms on, half of 40 ms"
+        );
     }
 
     proptest! {
@@ -192,7 +227,7 @@ mod tests {
                 steps.push((at, delay));
             }
             let every = spare.map(|spare| at + spare);
-            let mut delay = Delay::of_trace(trace(&steps, every), Span::ZERO);
+            let mut delay = Delay::of_trace(trace(&steps, every), Span::ZERO, 0.0);
             let mut asked = asked;
             asked.sort_unstable();
             let expected: Vec<u64> = asked.iter().map(|now| {

@@ -66,6 +66,8 @@ pub enum Unit {
     Delays,
     /// Ascending whole numbers, separated by commas, or `file` and the name of a file with them.
     Milliseconds,
+    /// A time after the start of a trace, or `random`.
+    Begin,
     /// The name alone, without a value.
     Flag,
 }
@@ -111,6 +113,7 @@ impl Unit {
                 ("times with delays", "times with delays", list(&step))
             }
             Unit::Milliseconds => ("milliseconds", "milliseconds", list("[0-9]+")),
+            Unit::Begin => ("place", "place", format!("({TIME}|random)")),
             Unit::Flag => ("keyword without a value", "", String::new()),
         };
         Described {
@@ -163,6 +166,17 @@ impl Argument {
             default: Some(default),
             purpose,
         }
+    }
+
+    /// Declares where a trace begins.
+    pub(crate) const fn begin() -> Argument {
+        Argument::optional(
+            "from",
+            Unit::Begin,
+            "0s",
+            "The time of the trace at which the run begins, like 10s; \"random\" draws it for each seed, the same for traces \
+             of the same length.",
+        )
     }
 
     /// Declares an optional keyword.

@@ -5,6 +5,7 @@
 //! the caller; only AQM queues hold theirs.
 
 mod any_link;
+mod begin;
 mod bucket;
 mod delay_line;
 mod delay_trace;
@@ -28,6 +29,7 @@ mod timeline;
 mod transmitter;
 
 pub use any_link::AnyLink;
+pub use begin::Begin;
 pub use delay_line::DelayLine;
 pub use delay_trace::{Delay, DelayTrace};
 pub use droptail::{DropTail, Limit};

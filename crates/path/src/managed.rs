@@ -225,7 +225,10 @@ mod tests {
         let trace = prop::collection::vec(0_u32..40, 1..30).prop_map(|mut times| {
             times.push(40);
             times.sort_unstable();
-            (Transmitter::Trace(Opportunities::new(times.into())), 100)
+            (
+                Transmitter::Trace(Opportunities::new(times.into(), Span::ZERO)),
+                100,
+            )
         });
         prop_oneof![steps, pattern, trace, radio()]
     }

@@ -16,9 +16,11 @@ pub struct Opportunities {
     times: Arc<[u32]>,
     /// The next opportunity: its index in `times`, and the number of repetitions before it.
     next: (usize, u64),
-    /// Time of the opportunity used last, and the bytes left of it.
+    /// Time of the opportunity used last, in the run, and the bytes left of it.
     at: Time,
     left: u64,
+    /// Time of the trace at which the run begins.
+    begin: Span,
 }
 
 const MILLISECOND: u64 = 1_000_000;
@@ -31,22 +33,23 @@ impl Opportunities {
     pub(crate) const PACKET: Bytes = Bytes::new(1_500);
     const HEADER: Bytes = Bytes::new(4);
 
-    /// Opportunities at `times`, in milliseconds. The trace repeats, shifted by the time of its
-    /// last opportunity.
+    /// Opportunities at `times`, in milliseconds; the run begins at the time `begin` of them. The
+    /// trace repeats, shifted by the time of its last opportunity.
     ///
     /// # Panics
     /// If `times` is empty, or the last is zero, which scenarios refuse.
-    pub fn new(times: Arc<[u32]>) -> Opportunities {
+    pub fn new(times: Arc<[u32]>, begin: Span) -> Opportunities {
         assert!(
             times.last().is_some_and(|last| *last > 0),
             "a trace lasts for some time"
         );
         debug_assert!(times.is_sorted());
         Opportunities {
+            next: Opportunities::first_from(&times, Time::ZERO + begin),
             times,
-            next: (0, 0),
             at: Time::ZERO,
             left: 0,
+            begin,
         }
     }
 
@@ -89,9 +92,9 @@ impl Opportunities {
         size + Opportunities::HEADER
     }
 
-    /// Returns the number of opportunities before `time`.
+    /// Returns the number of opportunities before `time`, from the start of the trace on.
     pub fn before(&self, time: Time) -> u64 {
-        let (place, round) = Opportunities::first_from(&self.times, time);
+        let (place, round) = Opportunities::first_from(&self.times, time + self.begin);
         round * self.times.len() as u64 + place as u64
     }
 
@@ -110,7 +113,7 @@ impl Opportunities {
         if self.time(self.next) >= earliest {
             self.next
         } else {
-            Opportunities::first_from(&self.times, earliest)
+            Opportunities::first_from(&self.times, earliest + self.begin)
         }
     }
 
@@ -128,7 +131,7 @@ impl Opportunities {
     #[inline]
     fn time(&self, (place, round): (usize, u64)) -> Time {
         let ms = round * Opportunities::length(&self.times) + u64::from(self.times[place]);
-        Time::ZERO + Span::from_nanos(ms.saturating_mul(MILLISECOND))
+        Time::ZERO + Span::from_nanos(ms.saturating_mul(MILLISECOND)).saturating_sub(self.begin)
     }
 
     /// Returns the length of the trace, in milliseconds.
@@ -149,7 +152,7 @@ mod tests {
 
     /// Returns the departure times in ms of packets that all wait at the start.
     fn departures(times: &[u32], sizes: &[u64]) -> Vec<(u64, u64)> {
-        let mut link = Opportunities::new(times.into());
+        let mut link = Opportunities::new(times.into(), Span::ZERO);
         let earliest = Time::from_nanos(1);
         let in_ms = |time: Time| time.as_nanos() / MILLISECOND;
         sizes
@@ -197,8 +200,23 @@ mod tests {
     }
 
     #[test]
+    fn a_trace_may_begin_at_a_later_opportunity() {
+        let from = |begin: u64, times: &[u32]| {
+            let mut link = Opportunities::new(times.into(), Span::from_millis(begin));
+            let sent = |_| link.transmit(Time::from_nanos(1), Bytes::new(1_500)).1;
+            (0..4).map(sent).collect::<Vec<_>>()
+        };
+        assert_eq!(from(0, &[2, 5, 9]), [ms(2), ms(5), ms(9), ms(11)]);
+        assert_eq!(from(4, &[2, 5, 9]), [ms(1), ms(5), ms(7), ms(10)]);
+        // The opportunity of the first instant is too early, as in a trace that begins with zero.
+        assert_eq!(from(5, &[2, 5, 9]), [ms(4), ms(6), ms(9), ms(13)]);
+        let link = Opportunities::new([2, 5, 9].as_slice().into(), Span::from_millis(4));
+        assert_eq!(link.before(ms(8)) - link.before(ms(0)), 3, "at 1, 5 and 7");
+    }
+
+    #[test]
     fn what_nobody_can_use_is_lost() {
-        let mut link = Opportunities::new([1, 2, 3].as_slice().into());
+        let mut link = Opportunities::new([1, 2, 3].as_slice().into(), Span::ZERO);
         let after = |time: Time| time + Span::from_nanos(1);
         assert_eq!(link.transmit(after(ms(0)), Bytes::new(100)), (ms(1), ms(1)));
         assert_eq!(
@@ -260,13 +278,15 @@ mod tests {
             gaps in prop::collection::vec(prop_oneof![3 => 0_u32..3, 1 => 0_u32..60], 1..40),
             arrivals in prop::collection::vec(
                 (prop_oneof![3 => 0_u64..2, 1 => 0_u64..100], prop_oneof![Just(1_500_u64), 1_u64..1_500]), 1..150),
+            begin in prop_oneof![Just(0), 0_u64..400],
         ) {
             let mut at = 0;
             let mut times: Vec<u32> = gaps.iter().map(|gap| { at += gap; at }).collect();
             times.push(at.max(1));
             let mut now = 0;
             let arrivals: Vec<(u64, u64)> = arrivals.iter().map(|(gap, size)| { now += gap; (now, *size) }).collect();
-            let mut link = Opportunities::new(times.as_slice().into());
+            let begin = begin % u64::from(times[times.len() - 1]);
+            let mut link = Opportunities::new(times.as_slice().into(), Span::from_millis(begin));
             let (mut ours, mut last) = (Vec::new(), Time::ZERO);
             for (came, size) in &arrivals {
                 let earliest = ms(*came) + Span::from_nanos(1);
@@ -275,9 +295,10 @@ mod tests {
                 prop_assert_eq!(start, expected);
                 prop_assert!(start > ms(*came) && start >= last && end >= start, "in order, after its arrival");
                 last = end;
-                ours.push((*came, end.as_nanos() / MILLISECOND));
+                ours.push((came + begin, end.as_nanos() / MILLISECOND + begin));
             }
-            let until = last.as_nanos() / MILLISECOND;
+            let until = last.as_nanos() / MILLISECOND + begin;
+            let arrivals: Vec<(u64, u64)> = arrivals.iter().map(|(came, size)| (came + begin, *size)).collect();
             prop_assert_eq!(ours, reference(&times, &arrivals, until));
         }
 
@@ -287,7 +308,7 @@ mod tests {
             times.sort_unstable();
             times.push(50);
             let all = (0..10).flat_map(|round| times.iter().map(move |time| round * 50 + u64::from(*time)));
-            let link = Opportunities::new(times.as_slice().into());
+            let link = Opportunities::new(times.as_slice().into(), Span::ZERO);
             prop_assert_eq!(link.before(ms(until)), all.filter(|time| *time < until).count() as u64);
         }
     }

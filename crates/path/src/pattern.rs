@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fullpipe_units::{Rate, Rng, Span, Time};
 
 use crate::impairment::{Argument, Impairment, Unit};
-use crate::{Opportunities, Rates, Timeline, Transmitter};
+use crate::{Begin, Opportunities, Rates, Timeline, Transmitter};
 
 /// A variation of a link's rate over time.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,8 +18,8 @@ pub enum RatePattern {
     Walk(Rate, Rate, Span),
     /// Times, each with the rate from then on; the first is zero.
     Schedule(Arc<[(Span, Rate)]>),
-    /// A repeating trace of delivery opportunities, in milliseconds.
-    Mahimahi(Arc<[u32]>),
+    /// A repeating trace of delivery opportunities, in milliseconds, and where it begins.
+    Mahimahi(Arc<[u32]>, Begin),
 }
 
 const RANGE: Argument = Argument::first("rates", Unit::Rates, "The lowest and the highest rate.");
@@ -77,11 +77,14 @@ pub(crate) static MAHIMAHI: Impairment = Impairment {
     keys: &["rate_pattern"],
     named: true,
     purpose: "The link sends only at the times of a mahimahi trace, 1504 bytes each time: a packet of 1500 bytes and a header of 4 bytes.",
-    arguments: &[Argument::first(
-        "trace",
-        Unit::Milliseconds,
-        "The delivery opportunities in ms, ascending; the last one is the trace's length.",
-    )],
+    arguments: &[
+        Argument::first(
+            "trace",
+            Unit::Milliseconds,
+            "The delivery opportunities in ms, ascending; the last one is the trace's length.",
+        ),
+        Argument::begin(),
+    ],
     example: "mahimahi 2, 3, 5, 10",
     source: "mm-link(1) of mahimahi, Netravali et al., USENIX ATC 2015",
 };
@@ -105,7 +108,7 @@ impl RatePattern {
                     (sent.sum::<u128>() / u128::from(end.as_nanos())) as u64
                 }
             },
-            RatePattern::Mahimahi(times) => {
+            RatePattern::Mahimahi(times, _) => {
                 per_second(times.len() as u64, times.last().copied().unwrap_or(1))
             }
         };
@@ -124,7 +127,7 @@ impl RatePattern {
                 .map(|(_, rate)| *rate)
                 .max()
                 .unwrap_or(Rate::ZERO),
-            RatePattern::Mahimahi(times) => {
+            RatePattern::Mahimahi(times, _) => {
                 let most = times
                     .chunk_by(|a, b| a == b)
                     .map(<[u32]>::len)
@@ -137,11 +140,15 @@ impl RatePattern {
 
     /// Returns whether it uses random numbers.
     pub fn is_random(&self) -> bool {
-        matches!(self, RatePattern::Walk(..))
+        matches!(
+            self,
+            RatePattern::Walk(..) | RatePattern::Mahimahi(_, Begin::Random)
+        )
     }
 
-    /// Creates a transmitter that follows the pattern.
-    pub fn transmitter(&self, rng: Rng) -> Transmitter {
+    /// Creates a transmitter that follows the pattern. A trace with a random beginning begins at the
+    /// share `place` of its length, in 0..1.
+    pub fn transmitter(&self, rng: Rng, place: f64) -> Transmitter {
         Transmitter::serial(match self {
             RatePattern::Sine(low, high, every) => Rates::sine(*low, *high, *every),
             RatePattern::Saw(low, high, every) => Rates::saw(*low, *high, *every),
@@ -157,8 +164,10 @@ impl RatePattern {
                 )
                 .into()
             }
-            RatePattern::Mahimahi(times) => {
-                return Transmitter::Trace(Opportunities::new(times.clone()));
+            RatePattern::Mahimahi(times, begin) => {
+                let length = times.last().copied().unwrap_or_default();
+                let begin = begin.offset(Span::from_millis(length.into()), place);
+                return Transmitter::Trace(Opportunities::new(times.clone(), begin));
             }
         })
     }
@@ -182,7 +191,7 @@ mod tests {
     fn parts(pattern: &RatePattern, s: u64) -> Vec<Rate> {
         let edges = (0..=4).map(|part| Time::ZERO + Span::from_secs(s) / 4 * part);
         pattern
-            .transmitter(Rng::stream(1, "link", "rate"))
+            .transmitter(Rng::stream(1, "link", "rate"), 0.0)
             .mean_rates(&edges.collect::<Vec<_>>())
     }
 
@@ -210,7 +219,7 @@ mod tests {
         );
         assert_eq!(parts(&schedule, 4), mbps(&[20, 50, 50, 10]));
         // 5 packets of 12000 bit in 10 ms, at most 3 of them in one millisecond.
-        let trace = RatePattern::Mahimahi(vec![2, 5, 5, 5, 10].into());
+        let trace = RatePattern::Mahimahi(vec![2, 5, 5, 5, 10].into(), Begin::At(Span::ZERO));
         assert_eq!([trace.mean(), trace.fastest()], mbps(&[6, 36])[..]);
         assert_eq!(parts(&trace, 1), mbps(&[6, 6, 6, 6]));
     }

@@ -432,7 +432,7 @@ impl Link {
         let peak = self.fastest();
         match (&self.rate_pattern, self.shaper) {
             // The packets of a millisecond leave at once.
-            (Some(RatePattern::Mahimahi(_)), _) => Peak {
+            (Some(RatePattern::Mahimahi(..)), _) => Peak {
                 rate: peak,
                 burst: peak.bytes_in(Span::from_millis(1)),
                 peak: Rate::MAX,

@@ -72,7 +72,7 @@ pub fn transmitter(scenario: &Scenario, index: usize) -> Transmitter {
     let (path, link) = (&scenario.path, link_of(scenario, index));
     let stream = |usage: &str| Rng::stream(scenario.seed, &link.name, usage);
     let transmitter = match &link.rate_pattern {
-        Some(pattern) => pattern.transmitter(stream("rate")),
+        Some(pattern) => pattern.transmitter(stream("rate"), trace_place(scenario)),
         None => {
             Transmitter::serial(timeline_of(path, index, link.rate, |change| change.rate).into())
         }
@@ -131,7 +131,7 @@ pub fn line(scenario: &Scenario, flow: &Flow) -> DelayLine {
     let path = &scenario.path;
     let extra = flow.extra_rtt / 2;
     let delay = timeline(path, path.rtt, |change| change.rtt).map(|rtt| rtt / 2 + extra);
-    let delay = traced(&path.delay_trace, extra).unwrap_or_else(|| delay.into());
+    let delay = traced(scenario, &path.delay_trace, extra).unwrap_or_else(|| delay.into());
     let jitters = timeline(path, path.jitter.clone(), |change| change.jitter.clone());
     DelayLine::new(delay, jitters, stream(scenario, flow, "path_jitter"))
 }
@@ -144,7 +144,7 @@ pub fn reverse_line(scenario: &Scenario, flow: &Flow) -> DelayLine {
     let delay = timeline(path, path.rtt, |change| change.rtt)
         .map(|rtt: Span| (rtt + extra).saturating_sub(rtt / 2 + extra / 2));
     let extra = extra.saturating_sub(extra / 2);
-    let delay = traced(&path.reverse_delay_trace, extra).unwrap_or_else(|| delay.into());
+    let delay = traced(scenario, &path.reverse_delay_trace, extra).unwrap_or_else(|| delay.into());
     let jitters = timeline(path, path.reverse_jitter.clone(), |change| {
         change.reverse_jitter.clone()
     });
@@ -202,9 +202,15 @@ fn stream(scenario: &Scenario, flow: &Flow, usage: &str) -> Rng {
 }
 
 /// Returns the delay of a trace, if any, plus the flow's additional delay.
-fn traced(trace: &Option<DelayTrace>, extra: Span) -> Option<Delay> {
+fn traced(scenario: &Scenario, trace: &Option<DelayTrace>, extra: Span) -> Option<Delay> {
     let trace = trace.clone()?;
-    Some(Delay::of_trace(trace, extra))
+    Some(Delay::of_trace(trace, extra, trace_place(scenario)))
+}
+
+/// Returns the place at which traces with a random beginning begin, as a share of their length: one
+/// for all, so that rates and delays measured together stay together.
+fn trace_place(scenario: &Scenario) -> f64 {
+    Rng::stream(scenario.seed, "path", "trace_place").unit()
 }
 
 /// Returns a property of a link over time. Changes of the path apply to the bottleneck.
@@ -228,4 +234,43 @@ fn timeline<T>(path: &Path, first: T, of: impl Fn(&Change) -> Option<T>) -> Time
         path.schedule(of)
             .map(|(at, value)| (Time::ZERO + at, value)),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rate in Mbit/s of the first second, and the delay in ms at its middle.
+    fn at_start(begin: &str, seed: u64) -> (u64, u64) {
+        let slow = (0..10).map(|at| (100 + at * 100).to_string());
+        let fast = (0..10_000).map(|at| (1_000 + at / 10).to_string());
+        let times = slow.chain(fast).chain(["2000".to_owned()]);
+        let times = times.collect::<Vec<_>>().join(", ");
+        let text = format!(
+            "duration = \"2s\"\nseed = {seed}\n[path]\nrate_pattern = \"mahimahi {times} {begin}\"\n\
+             delay_trace = \"0s 30ms, 1s 10ms every 2s {begin}\"\nrtt = \"40ms\"\nbuffer = \"9packets\"\n\
+             [[flow]]\ncc = \"cubic\"\n"
+        );
+        let scenario = Scenario::parse(&text, "it.toml").unwrap_or_else(|error| panic!("{error}"));
+        let edge = |ms| Time::ZERO + Span::from_millis(ms);
+        let rates = transmitter(&scenario, BOTTLENECK).mean_rates(&[edge(0), edge(100)]);
+        let (arrival, _) = line(&scenario, &scenario.flows[0]).arrival(edge(50));
+        (
+            rates[0].as_bps() / 1_000_000,
+            (arrival - edge(50)).as_nanos() / 1_000_000,
+        )
+    }
+
+    #[test]
+    fn traces_of_one_length_begin_together_at_a_place_of_the_seed() {
+        assert_eq!(at_start("", 1), (0, 30));
+        assert_eq!(at_start("from 1s", 1), (120, 10));
+        let seen: Vec<(u64, u64)> = (1..=40).map(|seed| at_start("from random", seed)).collect();
+        let whole = |pair: &&(u64, u64)| [(0, 30), (120, 10)].contains(pair);
+        // The edges of the trace lie in a tenth of the windows of 100 ms.
+        assert!(seen.iter().filter(whole).count() >= 30, "{seen:?}");
+        let fast = seen.iter().filter(|pair| **pair == (120, 10)).count();
+        assert!((10..=30).contains(&fast), "{fast} of 40");
+        assert_eq!(at_start("from random", 7), at_start("from random", 7));
+    }
 }

@@ -236,7 +236,7 @@ impl Largest {
         };
         // The fullest millisecond of a trace does not represent the whole trace.
         let carried = match &link.rate_pattern {
-            Some(pattern @ fullpipe_path::RatePattern::Mahimahi(_)) => pattern.mean(),
+            Some(pattern @ fullpipe_path::RatePattern::Mahimahi(..)) => pattern.mean(),
             _ => rate,
         };
         Largest {

@@ -308,8 +308,10 @@ fn pattern() -> impl Strategy<Value = String> {
                 *at += gap;
                 Some(at.to_string())
             });
-        format!("mahimahi {}", times.collect::<Vec<_>>().join(", "))
+        times.collect::<Vec<_>>().join(", ")
     });
+    let begin = prop_oneof![Just(""), Just(" from random")];
+    let trace = (trace, begin).prop_map(|(times, begin)| format!("mahimahi {times}{begin}"));
     prop_oneof![swing, schedule, trace]
         .prop_map(|pattern| format!("rate_pattern = \"{pattern}\"\n"))
 }
@@ -320,7 +322,7 @@ fn delays() -> impl Strategy<Value = String> {
     (any::<bool>(), times, any::<bool>()).prop_map(|(back, (first, at, then, more), again)| {
         let key = ["delay_trace", "reverse_delay_trace"][usize::from(back)];
         let every = match again {
-            true => format!(" every {}ms", at + more),
+            true => format!(" every {}ms from random", at + more),
             false => String::new(),
         };
         format!("{key} = \"0s {first}ms, {at}ms {then}ms{every}\"\n")

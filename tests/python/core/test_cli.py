@@ -92,6 +92,18 @@ def test_a_table_fits_80_columns_and_names_the_seed(fullpipe: Fullpipe, scenario
         assert "Two flows" in done.stdout
 
 
+def test_the_path_of_a_long_trace_is_a_line(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "up.trace").write_text("".join(f"{at}\n" for at in range(1, 2_001)))
+    paths = ["--rtt", "40ms", "--buffer", "50packets", "--duration", "1s"]
+    paths += ["--set", "path.rate_pattern=mahimahi file up.trace from random"]
+    paths += ["--set", "path.loss=list 2, 3, 5, 7, 11, 13, 17, 19, 23"]
+    done = fullpipe("run", "cubic", *paths)
+    assert done.returncode == 0, done.stderr
+    assert " ".join(done.stdout.splitlines()[1:4]).startswith(
+        "mahimahi 1, 2, 3, … 1,996 more …, 2000 from random, RTT 40ms, loss list 2, 3, 5, … 5 more …, 23, pfifo"
+    )
+
+
 @pytest.mark.parametrize("columns", [40, 50, 60, 70])
 @pytest.mark.parametrize(
     ("settings", "flows"),

@@ -450,6 +450,25 @@ cc = "cubic"
 """
 
 
+def test_repetitions_begin_at_places_of_a_trace(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    """The first second of the trace has a tenth of the opportunities of the second one."""
+    times = [*range(10, 1_001, 10), *range(1_001, 2_001)]
+    (tmp_path / "up.trace").write_text("".join(f"{at}\n" for at in times))
+    text = TRACED.replace("2s", "500ms").replace('500ms"\n[', '100ms"\n[')
+    goodputs = {}
+    for begin in ("", " from 1s", " from random"):
+        (tmp_path / "traced.toml").write_text(text.replace("up.trace", f"up.trace{begin}"))
+        out = f"kept{begin.replace(' ', '-')}"
+        done = fullpipe("sweep", "traced.toml", "--repeat", "12", "--out", out)
+        assert done.returncode == 0, done.stderr
+        goodputs[begin] = (package.Sweep(tmp_path / out).frame()["goodput_bps"] / 1e6).to_list()
+        assert fullpipe("verify", out).returncode == 0
+    assert max(goodputs[""]) < 1.3 < 5 < min(goodputs[" from 1s"])
+    drawn = goodputs[" from random"]
+    assert min(drawn) < 1.3 < 5 < max(drawn), "repetitions see different parts"
+    assert len(set(drawn)) == 12
+
+
 def test_a_directory_alone_goes_on_at_another_place_without_its_files(
     fullpipe: Fullpipe, tmp_path: Path
 ) -> None:

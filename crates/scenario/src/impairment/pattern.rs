@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
-use fullpipe_path::{DelayTrace, RatePattern};
+use fullpipe_path::{Begin, DelayTrace, RatePattern};
 use fullpipe_units::{Rate, Span};
 use schemars::Schema;
 use toml::Value as Toml;
@@ -50,9 +50,19 @@ impl ReadValue for RatePattern {
             "schedule" => words
                 .get("rates")
                 .map(|Steps(steps)| RatePattern::Schedule(steps))?,
-            _ => words
-                .get("trace")
-                .map(|Milliseconds(times)| RatePattern::Mahimahi(times.into()))?,
+            _ => {
+                let Milliseconds(times) = words.get("trace")?;
+                let length = Span::from_millis(times.last().copied().unwrap_or_default().into());
+                let begin = begin(&words, Some(length))?;
+                match begin {
+                    Begin::At(at) if at.as_nanos() % 1_000_000 > 0 => {
+                        let problem = format!("{FROM}: {at} is no whole number of milliseconds");
+                        let fix = "give a whole number of milliseconds, as the trace has them";
+                        return Err(Refusal::new(problem, fix));
+                    }
+                    _ => RatePattern::Mahimahi(times.into(), begin),
+                }
+            }
         })
     }
 
@@ -66,15 +76,62 @@ impl ReadValue for RatePattern {
             RatePattern::Schedule(steps) => {
                 format!("schedule {}", written(steps))
             }
-            RatePattern::Mahimahi(times) => {
+            RatePattern::Mahimahi(times, begin) => {
                 let times: Vec<String> = times.iter().map(u32::to_string).collect();
-                format!("mahimahi {}", times.join(", "))
+                format!("mahimahi {}{}", times.join(", "), begun(*begin))
             }
         })
     }
 
     fn schema() -> Schema {
         schema(KEY, false)
+    }
+}
+
+/// The argument of a trace that says where it begins.
+const FROM: &str = "from";
+
+impl Part for Begin {
+    fn read(text: &str) -> Result<Begin, Refusal> {
+        if text == "random" {
+            return Ok(Begin::Random);
+        }
+        match ReadValue::read(&toml(text)) {
+            Ok(at) => Ok(Begin::At(at)),
+            Err(Refusal { problem, .. }) => Err(Refusal::new(
+                problem,
+                "give a time like \"10s\", or \"random\"",
+            )),
+        }
+    }
+}
+
+/// Returns where a trace begins, which ends after `length` or stays at its last value.
+fn begin(words: &Words<'_>, length: Option<Span>) -> Result<Begin, Refusal> {
+    let begin = words.optional(FROM)?.unwrap_or(Begin::At(Span::ZERO));
+    match (begin, length) {
+        (Begin::At(at), Some(length)) if at >= length => {
+            let problem = format!("{FROM}: {at} is not within the trace, which lasts {length}");
+            Err(Refusal::new(
+                problem,
+                format!("give less than \"{length}\", or \"random\""),
+            ))
+        }
+        (Begin::Random, None) => {
+            let problem = format!("{FROM}: a trace that does not repeat has no random place");
+            let fix = "add the period after which it repeats, like \"every 60s\"";
+            Err(Refusal::new(problem, fix))
+        }
+        _ => Ok(begin),
+    }
+}
+
+/// Writes where a trace begins in the form in which it is read.
+fn begun(begin: Begin) -> String {
+    match begin {
+        Begin::At(Span::ZERO) => String::new(),
+        Begin::At(at) => format!(" {FROM} {at}"),
+        Begin::Random => format!(" {FROM} random"),
     }
 }
 
@@ -249,7 +306,14 @@ impl ReadValue for Option<DelayTrace> {
                 let fix = "give a longer time, or omit it to keep the last delay";
                 Err(Refusal::new(problem, fix))
             }
-            _ => Ok(Some(DelayTrace { steps, every })),
+            _ => {
+                let begin = begin(&words, every)?;
+                Ok(Some(DelayTrace {
+                    steps,
+                    every,
+                    begin,
+                }))
+            }
         }
     }
 
@@ -257,10 +321,14 @@ impl ReadValue for Option<DelayTrace> {
     fn write(&self) -> Toml {
         Toml::String(match self {
             None => OFF.to_owned(),
-            Some(DelayTrace { steps, every }) => match every {
-                None => written(steps),
-                Some(every) => format!("{} every {every}", written(steps)),
-            },
+            Some(DelayTrace {
+                steps,
+                every,
+                begin,
+            }) => {
+                let every = every.map_or(String::new(), |every| format!(" every {every}"));
+                format!("{}{every}{}", written(steps), begun(*begin))
+            }
         })
     }
 

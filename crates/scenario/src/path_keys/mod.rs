@@ -104,11 +104,11 @@ path_keys! {
         /// Measured one-way delay of data packets behind the last link, which replaces half of rtt:
         /// times, each with the delay from then on. rtt then only sets the BDP and, as half of it,
         /// the delay of ACKs. A file has one time and its delay per line: "0.5s, 23ms".
-        delay_trace: Option<DelayTrace> => Option<DelayTrace> = None, random never;
+        delay_trace: Option<DelayTrace> => Option<DelayTrace> = None, random is_drawn;
         /// Measured one-way delay of ACKs on their way back, which replaces half of rtt: times,
         /// each with the delay from then on. A file has one time and its delay per line: "0.5s,
         /// 23ms".
-        reverse_delay_trace: Option<DelayTrace> => Option<DelayTrace> = None, random never;
+        reverse_delay_trace: Option<DelayTrace> => Option<DelayTrace> = None, random is_drawn;
     }
 }
 
@@ -191,6 +191,11 @@ impl Path {
             .into_iter()
             .fold(Span::ZERO, |sum, delay| sum + delay)
     }
+}
+
+/// Returns whether a trace begins at a drawn place.
+fn is_drawn(trace: &Option<DelayTrace>) -> bool {
+    trace.as_ref().is_some_and(DelayTrace::is_random)
 }
 
 /// Returns false, for keys whose values never use random numbers.

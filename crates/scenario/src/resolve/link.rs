@@ -71,7 +71,7 @@ pub(super) fn path(raw: &raw::Path, packet: Bytes, source: &Source) -> Result<Pa
 
 /// Refuses a radio with a trace, which already determines when packets leave.
 fn check_radio(path: &Path, raw: &raw::Path, source: &Source) -> Result<(), Error> {
-    if !matches!(path.link.rate_pattern, Some(RatePattern::Mahimahi(_))) {
+    if !matches!(path.link.rate_pattern, Some(RatePattern::Mahimahi(..))) {
         return Ok(());
     }
     let is_there =

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+# A longer list of values, as of a trace, is shown by its first ones and its last.
+_MOST_VALUES = 8
+_FIRST_VALUES = 3
+
 _PROFILE = re.compile(r"^# The path is the profile (\S+)\.$", re.MULTILINE)
 
 
@@ -27,12 +31,19 @@ def path_line(complete: str) -> str:
         return f"this machine's loopback; {times}"
     queue = path["queue"] if isinstance(path["queue"], str) else path["queue"]["kind"]
     rate = path.get("rate_pattern", path["rate"])
-    rate = rate if isinstance(rate, str) else path["rate"]  # a trace has a table
     loss = path.get("loss", "0%")
-    lossy = "" if loss == "0%" else f", loss {loss if isinstance(loss, str) else loss['kind']}"
+    lossy = "" if loss == "0%" else f", loss {_brief(loss)}"
     profile = _PROFILE.search(complete)
     name = f"{profile[1]}: " if profile else ""
-    return f"{name}{rate}, RTT {path['rtt']}{lossy}, {queue} with {path['buffer']}; {times}"
+    return f"{name}{_brief(rate)}, RTT {path['rtt']}{lossy}, {queue} with {path['buffer']}; {times}"
+
+
+def _brief(value: str) -> str:
+    values = value.split(", ")
+    if len(values) <= _MOST_VALUES:
+        return value
+    first, more = ", ".join(values[:_FIRST_VALUES]), len(values) - _FIRST_VALUES - 1
+    return f"{first}, … {more:,} more …, {values[-1]}"
 
 
 def stack_of(complete: str) -> str:

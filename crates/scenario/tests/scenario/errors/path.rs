@@ -127,6 +127,27 @@ pub(super) const EDITS: &[(&str, &str)] = &[
     (r#"loss = "0%""#, r#"rate_pattern = "mahimahi 1, -2""#),
     (
         r#"loss = "0%""#,
+        r#"rate_pattern = "mahimahi 1, 5 from 5ms""#,
+    ),
+    (
+        r#"loss = "0%""#,
+        r#"rate_pattern = "mahimahi 1, 5 from 500us""#,
+    ),
+    (
+        r#"loss = "0%""#,
+        r#"rate_pattern = "mahimahi 1, 5 from anywhere""#,
+    ),
+    (r#"loss = "0%""#, r#"rate_pattern = "mahimahi 1, 5 from""#),
+    (
+        r#"loss = "0%""#,
+        r#"delay_trace = "0s 20ms, 5s 30ms from random""#,
+    ),
+    (
+        r#"loss = "0%""#,
+        r#"delay_trace = "0s 20ms, 5s 30ms every 10s from 10s""#,
+    ),
+    (
+        r#"loss = "0%""#,
         r#"rate_pattern = "mahimahi 1, 99999999999999999999""#,
     ),
     (

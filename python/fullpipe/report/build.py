@@ -95,6 +95,8 @@ def of_results(results: Results, show: Sequence[str] = (), over: Sequence[str] =
         else differences.compared(results, groups, measures.at("differences"))
     )
     findings, note = _summary(results, comparisons)
+    if not results.tested:
+        note = " ".join(filter(None, (note, differences.without_a_link(groups))))
     left = "" if show else values.links_left(results)
     sections = [
         tested.section(results),

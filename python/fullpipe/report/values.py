@@ -48,6 +48,7 @@ class Group:
         varied: Setting of all keys that vary, those of algorithms included.
         words: Setting of the keys among the other ones whose values are compared, as text.
         scene: Setting of the keys that are numbers, as text.
+        route: The links that its data cross; empty if they are unknown.
         only: Whether the results have no other contender, so that labels can leave it out.
     """
 
@@ -63,6 +64,7 @@ class Group:
     words: str = ""
     scene: str = ""
     algorithm: str = ""
+    route: frozenset[str] = frozenset()
     only: bool = False
 
     @property
@@ -156,7 +158,7 @@ def _alike(results: Results) -> bool:
     """Returns whether all flows have the same kind of application, so that equal shares would be fair."""
     tables = Tables()
     return all(
-        len({kind for _, kind in tables.of(point) if kind != "unresponsive"}) <= 1
+        len({row.kind for row in tables.of(point) if row.kind != "unresponsive"}) <= 1
         for point in results.points.values()
     )
 
@@ -235,7 +237,7 @@ def _told_apart(results: Results, tables: Tables) -> tuple[pl.DataFrame, str]:
         numbers = {
             (number, index): table
             for number, point in results.points.items()
-            for index, (table, _) in enumerate(tables.of(point))
+            for index, (table, _, _) in enumerate(tables.of(point))
         }
         pairs = zip(results.rows["point"], results.rows["flow_index"], strict=True)
         found = [numbers.get(pair, pair[1]) for pair in pairs]
@@ -250,7 +252,7 @@ def _set_by(results: Results, tables: Tables) -> dict[str, int]:
     if not keys:
         return {}
     first = tables.of(next(iter(results.points.values())))
-    before = len({table for table, kind in first if kind != "workload"})
+    before = len({row.table for row in first if row.kind != "workload"})
     return {key: number + (before if of == "workload" else 0) for key, (of, number) in keys.items()}
 
 
@@ -269,6 +271,7 @@ class _Naming:
         ccs = {table: point.settings[key] for key, table in self._set_by.items()}
         others = {key: value for key, value in point.settings.items() if key not in self._set_by}
         tables = self._tables.of(point)
+        its = tables[row["first"]] if row["first"] < len(tables) else None
         return Group(
             self._of_test(row) or _contender(row, self._by, alone, ccs, point.measured),
             placed(others),
@@ -278,13 +281,13 @@ class _Naming:
             {column: {} for column in columns},
             point.runner,
             # Flows of another program are compared with those that send as much as they can.
-            tables[row["first"]][1]
-            if row["first"] < len(tables)
-            else _MEASURED_KIND * point.measured,
+            its.kind if its else _MEASURED_KIND * point.measured,
             dict(point.settings),
             placed({key: others[key] for key in others if key not in self._numbers}),
             placed({key: others[key] for key in others if key in self._numbers}),
             algorithm=row["cc"],
+            # The flows of one algorithm may have several routes.
+            route=its.route if its and self._by != "cc" else frozenset(),
         )
 
     def _of_test(self, row: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,14 +40,23 @@ def _flat(key: str, value: object) -> Iterator[tuple[str, str]]:
         yield key, str(value).lower() if isinstance(value, bool) else str(value)
 
 
+class Row(NamedTuple):
+    """A row of a run's metrics: its table, its kind of application, and the links that its data cross."""
+
+    table: int
+    kind: str
+    route: frozenset[str]
+    """Empty if it is unknown."""
+
+
 class Tables:
     """The `[[flow]]` and `[[workload]]` tables of each point, read once for points that set them alike."""
 
     def __init__(self) -> None:
-        self._known: dict[object, list[tuple[int, str]]] = {}
+        self._known: dict[object, list[Row]] = {}
 
-    def of(self, point: Point) -> list[tuple[int, str]]:
-        """Returns the table and the kind of application of each row of a run; empty if its scenario is unknown.
+    def of(self, point: Point) -> list[Row]:
+        """Returns the rows of a run; empty if its scenario is unknown.
 
         Tables are numbered as in the scenario as written, `[[workload]]` after `[[flow]]`.
         """
@@ -58,7 +67,7 @@ class Tables:
         return self._known[key]
 
 
-def _tables(point: Point) -> list[tuple[int, str]]:
+def _tables(point: Point) -> list[Row]:
     source = tomllib.loads(point.source or point.scenario)
     flows = [dict(each) for each in source.get("flow", [])]
     for key, value in point.settings.items():
@@ -73,9 +82,19 @@ def _tables(point: Point) -> list[tuple[int, str]]:
     workloads = range(len(source.get("workload", [])))
     rows += [(len(flows) + number, "workload") for number in workloads]
     # The complete scenario has the values that a profile or `--set` gives, and a table for each flow.
-    complete = tomllib.loads(point.scenario).get("flow", [])
-    kinds = [kind(flow) for flow in complete for _ in range(int(flow.get("count", 1)))]
-    return [(table, kinds[row] if row < len(kinds) else of) for row, (table, of) in enumerate(rows)]
+    complete = tomllib.loads(point.scenario)
+    flows = [flow for flow in complete.get("flow", []) for _ in range(int(flow.get("count", 1)))]
+    kinds = [kind(flow) for flow in flows]
+    of_row = [*flows, *complete.get("workload", [])]
+    routes = [frozenset(each.get("route", ["bottleneck"])) for each in of_row]
+    return [
+        Row(
+            table,
+            kinds[row] if row < len(kinds) else of,
+            routes[row] if row < len(routes) else frozenset(),
+        )
+        for row, (table, of) in enumerate(rows)
+    ]
 
 
 def kind(flow: Mapping[str, Any]) -> str:

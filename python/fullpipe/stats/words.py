@@ -36,6 +36,8 @@ class Compared(NamedTuple):
 
     between: bool = False
     """Whether A and B are of different runs, not two flows of the same."""
+    contenders: bool = True
+    """Whether A and B are algorithms or flows, not two values of another key."""
     drifts: bool = False
     """Whether the number of A or B is not steady within the measured window."""
 

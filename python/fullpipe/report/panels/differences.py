@@ -54,7 +54,7 @@ def compared(
     """Compares contenders, metric by metric, corrected for the number of comparisons.
 
     Compared are the same flow under two values of a key, with the same setting of all other keys,
-    and two flows of the same runs that have the same kind of application. Without three seeds that
+    and two flows of the same runs that have the same kind of application and a link in common. Without three seeds that
     both ran with, a comparison has means only, and counts in no correction.
     """
     several = _several(groups)
@@ -83,7 +83,17 @@ def compared(
                     for each in (one, other)
                 )
                 found.append(
-                    Compared(second, first, quantity, comparison, where, flow, bool(factor), drifts)
+                    Compared(
+                        second,
+                        first,
+                        quantity,
+                        comparison,
+                        where,
+                        flow,
+                        bool(factor),
+                        not factor or _is_cc(factor),
+                        drifts,
+                    )
                 )
     return family(found)
 
@@ -117,7 +127,23 @@ def _pairs(results: Results, groups: Sequence[Group]) -> Iterator[tuple[Group, G
         runs[group.point, group.kind].append(group)
     for bundle in runs.values():
         for one, other in _some(bundle):
-            yield one, other, ()
+            if not _apart(one, other):
+                yield one, other, ()
+
+
+def _apart(one: Group, other: Group) -> bool:
+    """Returns whether two flows of a run are known to share no link."""
+    return bool(one.route and other.route) and one.route.isdisjoint(other.route)
+
+
+def without_a_link(groups: Sequence[Group]) -> str:
+    """Returns a sentence if flows of a run are not compared since they share no link; else nothing."""
+    runs: dict[object, list[Group]] = defaultdict(list)
+    for group in groups:
+        runs[group.point, group.kind].append(group)
+    if any(_apart(*pair) for bundle in runs.values() for pair in _some(bundle)):
+        return "Flows of one run whose data share no link are not compared."
+    return ""
 
 
 def _told_apart(bundle: list[Group], factor: Factor) -> list[list[Group]]:
@@ -205,7 +231,7 @@ def findings(results: Results, comparisons: Sequence[Compared]) -> tuple[list[Fi
     note = (
         f"{len(tested):,} comparisons of means over {fewest if fewest == most else f'{fewest} to {most}'} seeds, "
         "paired by seed. Listed are the differences that are significant at 5 % by the paired t-test, the largest "
-        "first. P-values and intervals are corrected for the number of comparisons (Benjamini–Hochberg, "
+        "first; with many settings, those between contenders precede those between settings. P-values and intervals are corrected for the number of comparisons (Benjamini–Hochberg, "
         "Benjamini–Yekutieli)."
         f"{ARROWS if any(each.better for each in significant) else ''}"
     )
@@ -246,7 +272,7 @@ def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
     bundles: dict[tuple[str, str, str, str], list[Compared]] = defaultdict(list)
     for each in comparisons:
         bundles[each.flow, each.a, each.b, each.quantity.column].append(each)
-    found: list[tuple[bool, float, Finding]] = []
+    found: list[tuple[tuple[bool, bool, float], Finding]] = []
     for bundle in bundles.values():
         for up in (False, True):
             those = [
@@ -258,10 +284,20 @@ def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
                 continue
             large = any(map(is_large, those))
             text = sentences(those)[0].text if len(those) == 1 else _over(those, len(bundle))
-            finding = Finding(text, way(those[0]) if large else 0)
-            found.append((large, median(map(size, those)), finding))
-    ordered = sorted(found, key=lambda each: (not each[0], -each[1]))
-    return [finding for _, _, finding in ordered]
+            finding = Finding(text + _elsewhere(bundle, up), way(those[0]) if large else 0)
+            order = not those[0].contenders, not large, -median(map(size, those))
+            found.append((order, finding))
+    return [finding for _, finding in sorted(found, key=lambda each: each[0])]
+
+
+def _elsewhere(bundle: Sequence[Compared], up: bool) -> str:
+    """Returns what holds at the settings where a difference is not, in words."""
+    significant = [each for each in bundle if each.comparison.significant]
+    other = sum((each.comparison.difference.value > 0) != up for each in significant)
+    none = len(bundle) - len(significant)
+    words = [f"{'lower' if up else 'higher'} at {other}"] if other else []
+    words += [f"no significant difference at {none}"] if none else []
+    return f" ({', '.join(words)})" if words else ""
 
 
 def _over(those: Sequence[Compared], count: int) -> str:

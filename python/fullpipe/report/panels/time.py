@@ -115,7 +115,7 @@ def _of_one_kind(
     those = results.rows.filter(pl.col("point") == series.point.number)
     kinds = Tables().of(series.point)
     kind_of = {
-        name: kinds[index][1]
+        name: kinds[index].kind
         for name, index in those.select("flow", "flow_index").iter_rows()
         if index < len(kinds)
     }

@@ -49,12 +49,16 @@ class ShardFile(NamedTuple):
 
 
 def shard_files(directory: Path, identity: str) -> list[ShardFile]:
-    """Returns the shards of a sweep, without files of other sweeps, in the order of their names."""
-    return [
-        ShardFile(int(found[1]), int(found[2]), found[4] or SIMULATOR, file)
+    """Returns the shards of a sweep, without files of other sweeps, in the order of their names.
+
+    Of two with the same runs, which a process leaves that is killed while it replaces one, it is one.
+    """
+    found = {
+        stem(file): ShardFile(int(name[1]), int(name[2]), name[4] or SIMULATOR, file)
         for file in shards(directory / "runs")
-        if is_shard(file) and (found := _SHARD.fullmatch(stem(file))) and found[3] == identity
-    ]
+        if is_shard(file) and (name := _SHARD.fullmatch(stem(file))) and name[3] == identity
+    }
+    return list(found.values())
 
 
 def shard_stem(first: int, end: int, identity: str, runner: str) -> str:
@@ -76,7 +80,8 @@ def fingerprint_of(directory: Path, about: abouts.SweepAbout) -> str | None:
         for each, columns in zip(frames, names, strict=True)
         if fingerprint.NAME in columns
     ]
-    return fingerprint.of_all(pl.concat(known).to_list()) if known else None
+    sealed = pl.concat(known).drop_nulls().to_list() if known else []
+    return fingerprint.of_all(sealed) if sealed else None
 
 
 def load_sweep(directory: Path) -> Results:

@@ -17,7 +17,8 @@ from polars.testing import assert_frame_equal
 
 import fullpipe as package
 from fullpipe.errors import DamagedError
-from fullpipe.results.sums import write_json
+from fullpipe.results import write_shard
+from fullpipe.results.sums import stem, write_json
 from fullpipe.study import spec as sweep_spec
 from fullpipe.study.sweeps.store import SweepStore, plain
 
@@ -448,6 +449,36 @@ buffer = "20packets"
 [[flow]]
 cc = "cubic"
 """
+
+
+def test_all_files_of_a_data_set_have_the_same_columns(
+    fullpipe: Fullpipe, base: Path, tmp_path: Path
+) -> None:
+    for repeat in ("2", "4"):
+        done = fullpipe("sweep", base.name, "--set", BUFFERS, "--out", "out", "--repeat", repeat)
+        assert done.returncode == 0, done.stderr
+    runs = tmp_path / "out/runs"
+    first, second = sorted(runs.glob("*.parquet"))
+    rows = package.Sweep(tmp_path / "out").frame()
+
+    def written_without_a_column(file: Path) -> None:
+        few = pl.read_parquet(file).drop("completion_s")
+        assert write_shard(few, runs, stem(file)) != file
+
+    written_without_a_column(first)  # as if only later runs had this number
+    first.unlink()
+    assert "nothing to run" in fullpipe("sweep", "out").stdout
+    files = sorted(runs.glob("*.parquet"))
+    assert len(files) == 2
+    assert pl.read_parquet_schema(files[0]) == pl.read_parquet_schema(files[1])
+    assert_frame_equal(package.Sweep(tmp_path / "out").frame(), rows, check_column_order=False)
+    assert "12 of 12 equal" in fullpipe("verify", "out").stdout
+
+    written_without_a_column(second)  # as a process that was killed before it removed the other
+    assert len(list(runs.glob("*.parquet"))) == 3
+    assert_frame_equal(package.Sweep(tmp_path / "out").frame(), rows, check_column_order=False)
+    assert "nothing to run" in fullpipe("sweep", "out").stdout
+    assert len(list(runs.glob("*.parquet"))) == 2
 
 
 def test_repetitions_begin_at_places_of_a_trace(fullpipe: Fullpipe, tmp_path: Path) -> None:

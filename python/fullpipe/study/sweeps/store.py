@@ -18,6 +18,7 @@ from fullpipe.algorithms.own import own
 from fullpipe.base.frame import table
 from fullpipe.results import about as abouts
 from fullpipe.results import code, disk, fingerprint, sums, write_parquet, write_shard
+from fullpipe.results.kept import read_parquet, scan_parquet, shards
 from fullpipe.results.sweep import (
     ShardFile,
     fingerprint_of,
@@ -98,6 +99,11 @@ class SweepStore(Store):
                 if not sums.is_whole(file):
                     self.repaired.append(f"{file}: damaged; its runs are made again")
                     disk.remove(file)
+            known = {shard.file for shard in self._shards()}
+            stems = {sums.stem(file) for file in known}
+            for file in shards(runs):  # a copy that a killed process has not replaced
+                if file not in known and sums.is_shard(file) and sums.stem(file) in stems:
+                    disk.remove(file)
             yield
 
     def missing(self, runner: str = SIMULATOR) -> list[tuple[int, int]]:
@@ -136,11 +142,12 @@ class SweepStore(Store):
         return abouts.sweep(self.directory)
 
     def seal(self) -> None:
-        """Writes the fingerprint of all rows into `sweep.json` when no run is missing.
+        """Gives all shards the same columns, and writes the fingerprint of all rows when no run is missing.
 
         Raises:
             OSError: When it can't be written.
         """
+        self._align()
         about = dict(self.about)
         complete = not any(self.missing(runner) for runner in self.runners)
         found = fingerprint_of(self.directory, self.about) if complete else None
@@ -148,6 +155,24 @@ class SweepStore(Store):
         about |= {fingerprint.NAME: found} if found else {}
         if about != self.about:
             sums.write_json(self.directory / self.ABOUT, about)
+
+    def _align(self) -> None:
+        """Writes shards again that lack columns of others, as of a number that only some runs have.
+
+        Other programs read all files of a data set only if their columns are equal.
+        """
+        there = self._shards()
+        frames = [scan_parquet(shard.file).collect_schema() for shard in there]
+        if all(each == frames[0] for each in frames):
+            return
+        most = sorted(frames, key=len, reverse=True)  # so that most files keep their order
+        whole = pl.concat([pl.DataFrame(schema=each) for each in most], how="diagonal_relaxed")
+        for shard, schema in zip(there, frames, strict=True):
+            if schema != whole.schema:
+                frame = pl.concat([whole, read_parquet(shard.file)], how="diagonal_relaxed")
+                stem = sums.stem(shard.file)
+                if write_shard(frame, self.directory / "runs", stem) != shard.file:
+                    disk.remove(shard.file)
 
     def _frame(self, frame: pl.DataFrame, *, real_time: bool) -> pl.DataFrame:
         """Returns a shard's rows with the varied keys after point and seed, and with fingerprints behind them."""

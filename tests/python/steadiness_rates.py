@@ -3,7 +3,7 @@
 `python tests/python/steadiness_rates.py` prints the tables of docs/reference/statistics.md.
 
 Each row has an algorithm alone, or two flows of it. A run lasts until 200 s and is measured from 150 s on, when
-nothing is left of its start. A result is one run, or ten runs with consecutive seeds.
+nothing is left of its start. A result is one run, or ten or thirty runs with consecutive seeds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BUFFERS = ("1bdp", "4bdp")
 JITTER = {"start_jitter": RTT, "send_jitter": "600us"}
 STEADY = ("150s", "200s")
 TRANSIENT = ("30s", "60s")
-SEEDS = 10
+SEEDS, MANY = 10, 30
 PAIRS = (
     ["newreno", "cubic"],
     ["cubic", "bbr1"],
@@ -44,10 +44,12 @@ class Rates(NamedTuple):
     Attributes:
         single: Runs that drift, and all runs.
         sets: Sets of ten seeds that drift, and all sets.
+        large: The same of thirty seeds.
     """
 
     single: tuple[int, int]
     sets: tuple[int, int]
+    large: tuple[int, int]
 
 
 def algorithms() -> list[str]:
@@ -77,16 +79,21 @@ def rates(
         )
         return rows_of(made.metrics)
 
-    single, groups = [], []
+    single, groups, large = [], [], []
     for buffer in buffers:
         with ThreadPoolExecutor(2) as pool:
             rows = list(pool.map(partial(run, buffer), range(1, SEEDS * sets + 1)))
         single += [_drifts(each) for each in rows]
-        groups += [
-            _drifts(pl.concat(rows[start : start + SEEDS], how="diagonal_relaxed"))
-            for start in range(0, len(rows), SEEDS)
-        ]
-    return Rates((sum(single), len(single)), (sum(groups), len(groups)))
+        groups += _sets(rows, SEEDS)
+        large += _sets(rows, MANY)
+    return Rates(*((sum(each), len(each)) for each in (single, groups, large)))
+
+
+def _sets(rows: Sequence[pl.DataFrame], size: int) -> list[bool]:
+    return [
+        _drifts(pl.concat(rows[start : start + size], how="diagonal_relaxed"))
+        for start in range(0, len(rows) - size + 1, size)
+    ]
 
 
 def _drifts(rows: pl.DataFrame) -> bool:
@@ -129,7 +136,9 @@ def warm_up(names: list[str], bdps: int) -> tuple[float, float]:
 
 def cells(found: Rates) -> str:
     """Returns two cells of a table."""
-    return " | ".join(f"{count} of {all_} ({100 * count / all_:.0f} %)" for count, all_ in found)
+    return " | ".join(
+        f"{count} of {all_} ({100 * count / all_:.0f} %)" if all_ else "–" for count, all_ in found
+    )
 
 
 def main() -> None:
@@ -137,17 +146,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=10, help="sets of ten seeds")
     sets = parser.parse_args().sets
-    print("| Steady: flows | Single runs called drifting | Sets of ten seeds called drifting |")
-    print("|---|--:|--:|")
+    of = "called drifting"
+    print(f"| Steady: flows | Single runs {of} | Sets of ten seeds {of} | Of thirty |")
+    print("|---|--:|--:|--:|")
     for flows in (1, 2):
         for name in algorithms():
             words = name if flows == 1 else f"two {name}"
-            print(f"| {words} | {cells(steady(name, flows, max(sets // 5, 1)))} |", flush=True)
+            print(f"| {words} | {cells(steady(name, flows, max(3 * sets // 10, 1)))} |", flush=True)
     late = rates(["cubic", "bbr3"], BUFFERS[1:], STEADY, "rfc", sets)
     print(f"| cubic and bbr3, 4 BDP, rfc | {cells(late)} |")
     print()
-    print("| Transient: cubic and bbr3, 4 BDP | Single runs found | Sets of ten seeds found |")
-    print("|---|--:|--:|")
+    head = "| Transient: cubic and bbr3, 4 BDP | Single runs found | Sets of ten seeds found"
+    print(f"{head} | Of thirty |")
+    print("|---|--:|--:|--:|")
     for stack in ("rfc", "linux"):
         for since in ("10s", "auto"):
             for duration in TRANSIENT:

@@ -27,6 +27,7 @@ from fullpipe.report.panels import (
     why,
 )
 from fullpipe.results.beside import beside
+from fullpipe.runs.view.path import configuration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,11 +119,16 @@ def of_results(results: Results, show: Sequence[str] = (), over: Sequence[str] =
         results.about,
         [
             *results.facts,
+            *configuration(
+                point.scenario
+                for point in results.points.values()
+                if point.scenario and not point.measured
+            ),
             *(("Warning", each) for each in _other_algorithms(results)),
             *(("Steadiness", each) for each in steady.told(load, measures.every if show else ())),
             *([("links", left)] if left else []),
         ],
-        [*tested.findings(results), *findings],
+        [*tested.findings(results), *replays.findings(results), *findings],
         note,
         [each for each in sections if each],
     )
@@ -130,6 +136,8 @@ def of_results(results: Results, show: Sequence[str] = (), over: Sequence[str] =
 
 def _summary(results: Results, comparisons: Sequence[Compared]) -> tuple[list[Finding], str]:
     """Returns the sentences of the summary: differences beyond chance, or what happened in each of a few runs."""
+    if results.published:  # they answer whether values agree, not which contender is better
+        return [], ""
     if not results.metrics:
         return differences.findings(results, comparisons)
     beside = any(axis.compared for axis in results.axes)

@@ -51,7 +51,7 @@ class ShardFile(NamedTuple):
 def shard_files(directory: Path, identity: str) -> list[ShardFile]:
     """Returns the shards of a sweep, without files of other sweeps, in the order of their names.
 
-    Of two with the same runs, which a process leaves that is killed while it replaces one, it is one.
+    A process that is killed while it replaces a shard leaves two with the same runs; one of them counts.
     """
     found = {
         stem(file): ShardFile(int(name[1]), int(name[2]), name[4] or SIMULATOR, file)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _VERDICT = "steadiness.verdict"
 _MOST_TOLD = 3
 _MOST_POINTS = 3
+_MOST_NAMED = 12
+_SHARE = 0.25
+"""The least share of runs that say themselves that a number drifts."""
 _FLOW = {
     "goodput_bps": "goodput_bps",
     "queue_delay_s": "queue_delay_s.mean",
@@ -173,8 +176,8 @@ def judged(rows: pl.DataFrame) -> Steadiness:
     """Judges the runs of one point on one runner, from the rows of their flows.
 
     With three seeds and more, a number drifts if the difference of the last and the first third of the window is
-    not zero over the seeds, and if its trend within the runs, or the end of most warm-ups, is not chance either. With
-    fewer, if each run says so.
+    not zero over the seeds, and if its trend within the runs, the end of most warm-ups, or the verdict of a quarter of
+    the runs is not chance either. With fewer, if each run says so.
     """
     if _VERDICT not in rows.columns:
         return Steadiness("")
@@ -188,18 +191,18 @@ def judged(rows: pl.DataFrame) -> Steadiness:
     numbers = list(_numbers(rows))
     if not numbers:
         return Steadiness("untested")
+    said = [
+        {each.rpartition(" ")[0] for each in str(text).split("; ")}
+        for text in runs["steadiness.drifting"].cast(pl.String)
+    ]
     if len(verdicts) < LEAST_PAIRS:
         if not all(each == "drifts" for each in verdicts):
             return Steadiness("steady")
-        said = [
-            {each.rpartition(" ")[0] for each in str(text).split("; ")}
-            for text in runs["steadiness.drifting"].cast(pl.String)
-        ]
         found = [each for each in numbers if _name(each) in set.union(*said)]
         verdict = "drifts"
     else:
         level = _core.drift_limits()["level"] / len(numbers)
-        found = [each for each in numbers if _drifts(each, level)]
+        found = [each for each in numbers if _drifts(each, level, said)]
         verdict = "drifts" if found else "steady"
     drifting = sorted((_drifting(each) for each in found), key=_size, reverse=True)
     return Steadiness(verdict, tuple(drifting))
@@ -245,8 +248,11 @@ def lines(verdicts: Mapping[str, Steadiness]) -> list[str]:
             continue
         for place, each in list(those.items())[:_MOST_POINTS]:
             found.append(f"{place}: {each.text}" if place else each.text)
-        if len(those) > _MOST_POINTS:
-            found.append(f"{says}: {len(those)} of {len(verdicts)} points; the first are above")
+        if rest := [place for place in those if place][_MOST_POINTS:]:
+            named = "; ".join(rest[:_MOST_NAMED])
+            more = f"; and {len(rest) - _MOST_NAMED} more" if len(rest) > _MOST_NAMED else ""
+            whole = f"{says}: {len(those)} of {len(verdicts)} points"
+            found.append(f"{whole}: those above, and {named}{more}")
     return found
 
 
@@ -372,16 +378,20 @@ def _late(number: _Number) -> list[dict[str, float | None]]:
     return found
 
 
-def _drifts(number: _Number, level: float) -> bool:
-    """Returns whether a number drifts in the runs of several seeds."""
+def _drifts(number: _Number, level: float, said: Sequence[set[str]]) -> bool:
+    """Returns whether a number drifts in the runs of several seeds, which have said what drifts in each."""
     differences = [b - a for a, b in zip(_of(number, "first"), _of(number, "last"), strict=True)]
     share = _core.drift_limits()["warm_up"]
     if abs(fmean(differences)) < max(number.least, share * fmean(_of(number, "value"))):
         return False
     if _differ(differences) > level:
         return False
-    trend = _core.trend_p(fmean(_of(number, "tau"))) <= level
-    return trend or len(_late(number)) > len(number.rows) / 2
+    # The differences are alike over seeds. That may be a cycle which all of them share, unless time shows it, too.
+    if _core.trend_p(fmean(_of(number, "tau"))) <= level:
+        return True
+    if len(_late(number)) > len(number.rows) / 2:
+        return True
+    return sum(_name(number) in each for each in said) >= _SHARE * len(said)
 
 
 def _differ(differences: Sequence[float]) -> float:

@@ -17,7 +17,7 @@ from fullpipe import run as simulate
 from fullpipe.results.rows import rows_of
 from fullpipe.runs import lengths
 from fullpipe.stats.quantity import quantity
-from fullpipe.stats.steady import Drifting, Steadiness, judged, summary
+from fullpipe.stats.steady import Drifting, Steadiness, judged, lines, summary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +52,21 @@ def test_a_transient_is_found(duration: str) -> None:
     found = steadiness_rates.transient(duration, "rfc", 2)
     assert found.single[0] >= 18, "95 of 100 in docs/reference/statistics.md"
     assert found.sets == (2, 2)
+
+
+def test_a_slow_change_is_found_by_the_runs_that_say_so() -> None:
+    """Each of the four sets has a trend in some of its runs; of one the mean trend is weak."""
+    assert steadiness_rates.transient("30s", "linux", 4, "auto").sets == (4, 4)
+
+
+def test_every_drifting_point_is_named() -> None:
+    goodput = quantity("goodput_bps")
+    assert goodput is not None
+    drifting = Drifting("cubic", 0, goodput, 1e7, 2e7, 1e6)
+    verdicts = {f"rtt {n}ms": Steadiness("drifts", (drifting,)) for n in range(5)}
+    assert lines(verdicts)[-1] == "not steady: 5 of 5 points: those above, and rtt 3ms; rtt 4ms"
+    verdicts |= {f"rtt {n}ms": Steadiness("drifts", (drifting,)) for n in range(30)}
+    assert lines(verdicts)[-1].endswith("rtt 14ms; and 15 more")
 
 
 @pytest.mark.parametrize("name", steadiness_rates.algorithms())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import wings
-from fullpipe.report.model import Again, Code, Number, Section, Table, Text
+from fullpipe.report.model import Again, Code, Finding, Number, Section, Table, Text
 from fullpipe.results.words import spans
 from fullpipe.runs.view.left import left_out
+from fullpipe.runs.view.path import by_stack, stack_of
 from fullpipe.runs.view.table import short
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 _MEASURED = "The command measures again, or reads the files again. Programs in real time are not repeatable."
 _MOST_TEXT = 200_000
+_MOST_MISSED = 8
 _SIGNS = {"met": "✓ met", "missed": "✗ missed", "report": "· report", "skipped": "– skipped"}
 
 
@@ -73,6 +76,33 @@ def _label(point: Point) -> str:
     return (
         f"{point.label}, {point.runner}" if point.runner not in ("", point.label) else point.label
     )
+
+
+def findings(results: Results) -> list[Finding]:
+    """Returns what a reader of a study asks first: how many of its values agree, with which TCP, and which do not."""
+    judged = [each for each in results.published if each["verdict"] in ("met", "missed")]
+    if not judged:
+        return []
+    missed = Counter(each["case"] for each in judged if each["verdict"] == "missed")
+    of = Counter(each["case"] for each in judged)
+    said = (
+        f"{len(judged) - missed.total()} of {len(judged)} judged cells met, {missed.total()} missed"
+    )
+    scenarios = {
+        point.settings.get("case", point.label): point.scenario for point in results.points.values()
+    }
+    stacks = {case: stack_of(scenarios[case]) for case in of if scenarios.get(case)}
+    if len(stacks) == len(of):
+        met = ((stacks[each["case"]], each["verdict"] == "met") for each in judged)
+        said += f" ({by_stack(met)})"
+    found = [Finding(said)]
+    if missed:
+        named = [
+            f"{case} ({count} of {of[case]})" for case, count in missed.most_common(_MOST_MISSED)
+        ]
+        more = f", and {len(missed) - len(named)} more cases" if len(missed) > len(named) else ""
+        found.append(Finding(f"missed: {', '.join(named)}{more}"))
+    return found
 
 
 def published(results: Results) -> Section | None:

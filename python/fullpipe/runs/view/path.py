@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from fullpipe import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # A longer list of values, as of a trace, is shown by its first ones and its last.
 _MOST_VALUES = 8
 _FIRST_VALUES = 3
 
+_KEY = re.compile(r'^(stack|measure_from|duration) = "([^"]+)"$', re.MULTILINE)
 _PROFILE = re.compile(r"^# The path is the profile (\S+)\.$", re.MULTILINE)
 
 
@@ -51,6 +58,48 @@ def stack_of(complete: str) -> str:
     import tomllib
 
     return _stack(tomllib.loads(complete))
+
+
+def configuration(scenarios: Iterable[str]) -> list[tuple[str, str]]:
+    """Returns the TCP of complete scenarios and the time that is measured, each behind its name.
+
+    Several scenarios may differ: all values of a TCP are named, and of the times the least and the greatest.
+    """
+    found: dict[str, dict[str, None]] = {"stack": {}, "measure_from": {}, "duration": {}}
+    for text in scenarios:
+        head = text.partition("\n[")[0]
+        # A scenario that was kept before the key was there is of "rfc".
+        known = {"stack": "rfc"} | dict(_KEY.findall(head))
+        for key, values in found.items():
+            if key in known:
+                values[known[key]] = None
+    stacks, since, until = (list(values) for values in found.values())
+    if not since or not until:
+        return []
+    return [
+        ("Stack", ", ".join(stacks)),
+        ("Measured", f"from {_span(since)} on, until {_span(until)}"),
+    ]
+
+
+def _span(times: list[str]) -> str:
+    by_length = sorted(times, key=lambda each: (_core.quantity(each) or (0.0, ""))[0])
+    first, last = by_length[0], by_length[-1]
+    return first if first == last else f"{first} to {last}"
+
+
+def by_stack(judged: Iterable[tuple[str, bool]]) -> str:
+    """Returns how many of some cells are met with each TCP, in words; of a single TCP its name alone.
+
+    Args:
+        judged: For each cell its TCP, as of :func:`stack_of`, and whether it is met.
+    """
+    met: dict[str, list[bool]] = defaultdict(list)
+    for stack, is_met in judged:
+        met[stack].append(is_met)
+    if len(met) == 1:
+        return next(iter(met))
+    return "; ".join(f"{stack}: {sum(each)} of {len(each)} met" for stack, each in met.items())
 
 
 def _stack(written: dict[str, Any]) -> str:

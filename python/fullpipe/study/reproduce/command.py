@@ -223,6 +223,8 @@ def _show(published: Published, done: StudyOutcome, rows: Rows, target: Path, st
     for each in summary(done.steadiness, "points"):
         wrapped(each, 0, console, "dim")
     console.print(Text(sums(done.judged), style="bold"))
+    if stacks := show.stacks(done.outcomes):
+        console.print(stacks, highlight=False)
     if rows:
         show.show_variants([(name, variant.outcomes) for name, variant in rows], console)
     there = [name for name in ("overview.png", "pictures/") if (target / name).exists()]

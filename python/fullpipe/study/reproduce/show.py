@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from fullpipe.runs.view.path import by_stack, stack_of
 from fullpipe.study.verdicts.judged import Verdict
 from fullpipe.study.verdicts.show import line, row, sums
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from fullpipe.study.reproduce.tables import Cell
     from fullpipe.study.verdicts.judged import Judged
 
+_JUDGED = (Verdict.MET, Verdict.MISSED)
 _COLUMNS = ("published", "ours", "min – max", "accepted", "verdict", "reason")
 
 
@@ -51,6 +53,18 @@ def show(outcomes: Sequence[CaseOutcome], console: Console) -> None:
         console.print(f"[{number}] {reason}", markup=False)
 
 
+def stacks(outcomes: Iterable[CaseOutcome]) -> str:
+    """Returns how many cells of tables are met with each TCP, in words; empty without judged cells."""
+    return by_stack(
+        (stack, judged.verdict is Verdict.MET)
+        for outcome in outcomes
+        if any(judged.verdict in _JUDGED for judged in outcome.cells)
+        for stack in [stack_of(outcome.case.point.setup.scenario(1).to_toml())]
+        for judged in outcome.cells
+        if judged.verdict in _JUDGED
+    )
+
+
 def runs_each(counts: Iterable[int]) -> str:
     """Formats the number of runs of the cases that were run: "10 runs", or "3 to 30 runs"."""
     some = sorted({count for count in counts if count})
@@ -69,6 +83,7 @@ def markdown(outcomes: Sequence[CaseOutcome]) -> list[str]:
         f"{runs_each(len(outcome.runs) for outcome in outcomes)} per case (seeds 1, 2 and so on). “Ours” is the mean "
         "over the runs, unless the metric says otherwise. Rates are in Mbit/s, RTTs in ms, losses in packets. Cells "
         "with the verdict “report” are compared but not judged.",
+        *(f"\n{said[0].upper()}{said[1:]}." for said in [stacks(outcomes)] if said),
         "",
         "| case | metric | " + " | ".join(_COLUMNS) + " |",
         "|---|---|--:|--:|--:|--:|---|---|",

@@ -12,7 +12,7 @@ import polars as pl
 from fullpipe.algorithms.programs.used import differences, names
 from fullpipe.report.terminal import Line, columns, print_table
 from fullpipe.results.words import short as short_key
-from fullpipe.runs.view.path import stack_of
+from fullpipe.runs.view.path import configuration, stack_of
 from fullpipe.runs.view.table import NONE
 from fullpipe.stats import columns_asked, columns_shown, quantity
 from fullpipe.stats.quantity import rank
@@ -142,6 +142,8 @@ def show(sweep: Sweep, console: Console, asked: Sequence[str] = ()) -> None:
         console.print(f"median{quartiles} of the seeds", style="dim", markup=False)
         for line in _lacking(sweep, [each.quantity.column for each in shown]):
             console.print(line, style="dim", markup=False)
+    for window in configuration(sweep.points["scenario"])[1:]:
+        console.print(" ".join(window).lower(), style="dim", markup=False)
     columns = _shown(sweep, asked) if asked else ()
     for line in told({place: each.of(columns) for place, each in steadiness(sweep).items()}):
         console.print(line, style="yellow" if "not steady" in line else "dim", markup=False)

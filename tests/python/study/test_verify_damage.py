@@ -116,6 +116,25 @@ def fewer_in_another_build(directory: Path) -> None:
     other_build(directory)
 
 
+def other_fingerprints(directory: Path) -> None:
+    """Fingerprints as another build defines them, of the same numbers."""
+    from fullpipe.results.fingerprint import NAME, of_all
+
+    name = pl.lit("0" * 16).alias(NAME)
+    rows(
+        directory,
+        lambda frame: frame.with_columns(name) if NAME in frame.columns else frame,
+    )
+    for file in directory.rglob("sweep.json"):
+        known = [pl.read_parquet(each)[NAME] for each in (file.parent / "runs").iterdir()]
+        resealed(file, fingerprint=of_all(pl.concat(known)))
+
+
+def other_fingerprints_in_another_build(directory: Path) -> None:
+    other_fingerprints(directory)
+    other_build(directory)
+
+
 def nothing(_directory: Path) -> None:
     """Makes no damage, for what the output says anyway."""
 
@@ -260,6 +279,10 @@ DAMAGES = {
     "fewer numbers": Damage("run sweep check", fewer, 1, "retransmits is empty, and "),
     "fewer numbers, other build": Damage(
         "run sweep check", fewer_in_another_build, 0, "since only this build has them: "
+    ),
+    "other fingerprints": Damage("sweep", other_fingerprints, 1, "fingerprint is 0000000000000000"),
+    "other fingerprints, other build": Damage(
+        "sweep", other_fingerprints_in_another_build, 0, "4 of 4 equal"
     ),
     "no series": Damage("sweep comparison transfers", no_series, 1, "its trace is missing"),
     "no trace": Damage("run", no_tables, 1, "seed 7: its trace is missing"),

@@ -1,4 +1,4 @@
-"""LIA (RFC 6356) in Python, bit-identical to the built-in one: subflows that share a dictionary."""
+"""LIA (RFC 6356) in Python, bit-identical to the built-in one of `stack = "rfc"`: subflows that share a dictionary."""
 
 from reno import Reno
 

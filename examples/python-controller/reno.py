@@ -1,4 +1,4 @@
-"""NewReno in Python, bit-identical to the built-in one of `stack = "rfc"`; docs/tutorial/python-algorithm.md explains it."""
+"""NewReno in Python, bit-identical to the built-in one of `stack = "rfc"`: see docs/tutorial/python-algorithm.md."""
 
 import fullpipe
 

@@ -278,15 +278,19 @@ impl Simulation {
                 &LIMITS,
                 &held,
             ));
-            if let Some(sender) = flow.source.tcp()
-                && sender.cwnd() < sender.conn().smss
-                && flows.last().is_some_and(|flow| flow.sent == 0)
-            {
+            let (Some(sender), Some(summary)) = (flow.source.tcp(), flows.last()) else {
+                continue;
+            };
+            let (name, smss) = (&spec.name, sender.conn().smss.get());
+            let cwnd = sender.cwnd().get();
+            if cwnd < smss && summary.sent == 0 {
                 small.push(format!(
-                    "flow {}: it sent nothing, since its window of {} B is less than a segment of {} B",
-                    spec.name,
-                    sender.cwnd().get(),
-                    sender.conn().smss.get()
+                    "flow {name}: it sent nothing, since its window of {cwnd} B is less than a segment of {smss} B"
+                ));
+            } else if crawls(summary, smss) {
+                small.push(format!(
+                    "flow {name}: its algorithm sends less than a segment in each RTT though no queue waits; a target \
+                     delay below the RTT of the path does this"
                 ));
             }
         }
@@ -358,4 +362,16 @@ impl Simulation {
         }
         Some(log.finish(self.now))
     }
+}
+
+/// Returns whether the algorithm of a flow lets it send less than a segment of `smss` bytes in each RTT,
+/// while packets wait in queues for less than a hundredth of the RTT.
+fn crawls(flow: &FlowSummary, smss: u64) -> bool {
+    let (Some(queue), Some(rtt)) = (flow.queue_delay_s.mean, flow.rtt_s.mean) else {
+        return false;
+    };
+    let held = |limit: &str| flow.limited_by.get(limit).copied().unwrap_or_default();
+    queue < rtt / 100.0
+        && flow.goodput_bps * rtt < 8.0 * smss as f64
+        && held("pacing") + held("cwnd") > 0.9
 }

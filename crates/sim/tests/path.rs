@@ -154,6 +154,19 @@ fn a_link_that_varies_carries_what_its_pattern_gives() {
 }
 
 #[test]
+fn an_algorithm_below_a_segment_per_rtt_on_an_empty_path_is_named() {
+    let path = |rtt: &str| format!("rate = \"8mbit\"\nrtt = \"{rtt}\"\nbuffer = \"100packets\"");
+    let warned = |path: &str, flow: &str| !summary(path, flow).warnings.is_empty();
+    assert!(warned(&path("100ms"), "cc = \"swift\""));
+    assert!(!warned(&path("100ms"), "cc = \"cubic\""));
+    // The application limits this one.
+    assert!(!warned(
+        &path("100ms"),
+        "cc = \"cubic\"\napp_rate = \"10kbit\""
+    ));
+}
+
+#[test]
 fn a_trace_lets_packets_go_at_its_times_alone() {
     // Opportunities are at multiples of 10 ms: RTTs are 40 ms and the rest of ten.
     let path =

@@ -258,7 +258,9 @@ metrics! {
             .shown(&[at("report", ""), at("maps", ""), at("differences", "")]),
         /// Queueing delay weighted by time: at each instant of the window, how long the packet
         /// being sent, or held by a shaper at the head of the queue, has waited; zero while the
-        /// link is idle.
+        /// link is idle. The `sojourn` of traces, which pictures draw, is that of the packet that
+        /// arrived last at a drop-tail queue: it leads by the queue's length, so its peak may be
+        /// higher than the maximum here while a queue grows until the end.
         queue_delay_s: Distribution = Metric::delays("queueing delay")
             .shown(&[at("report", "p50"), at("report", "p99")]),
         /// Share of the window in which the queueing delay is at most `path.rtt` (as at the start

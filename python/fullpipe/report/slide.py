@@ -107,7 +107,7 @@ def _figure(
     if form is SlideForm.TEX:
         from fullpipe.report.tex import tables
 
-        text = tables(results.title, [found], drift)
+        text = tables(results.title, [found], drift, target.stem)
         return replace(target, lambda aside: disk.write(aside, text))
     from fullpipe.report.static import Piece, pieces_of, together
     from fullpipe.report.style import styled

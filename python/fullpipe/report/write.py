@@ -208,7 +208,7 @@ def make(
             case Form.TEX:
                 from fullpipe.report.tex import document
 
-                disk.write(aside, document(report))
+                disk.write(aside, document(report, target.stem))
             case Form.MD:
                 from fullpipe.report.markdown import write_markdown
 

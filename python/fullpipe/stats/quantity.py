@@ -70,6 +70,8 @@ _FIRST = (
 )
 """The columns that are most informative, in their order."""
 _MOST_NAMED = 3
+_COMMON = ".utilization"
+"""End of a column that each link has."""
 _EXAMPLES = "goodput, queue_delay.p95 or response.p95"
 
 
@@ -174,29 +176,71 @@ def rank(column: str) -> int:
 def columns_asked(names: Sequence[str], there: Collection[str]) -> list[str]:
     """Returns the columns that a user asks for, by name (`rtt_s.p95`) or short name (`goodput`, `utilization`).
 
+    A name is that of a metric of flows or runs. If these have no value of it, it stands for the metric of every link,
+    as `link.queue_delay.p95` always does; `link.uplink.queue_delay.p95` is that of one link.
+
     Args:
         names: The names.
-        there: The columns that have a value. A metric of links stands for that of every link.
+        there: The columns that have a value.
 
     Raises:
         MetricError: When a name is unknown, or the runs have no value of it.
     """
     found: list[str] = []
     for name in names:
-        column = known_names().get(name, name)
-        those = [
-            each
-            for each in there
-            if each == column or (each.startswith("link.") and each.endswith(f".{column}"))
-        ]
+        those = _named(name, there)
         if not those:
             refuse_unknown([name])
-            raise MetricError(
-                f"--show {name}: the runs have no value of this metric\n"
-                "  fix: choose another one; `fullpipe list metrics` lists them"
-            )
+            links = [each for each in there if each.startswith("link.")]
+            problem = "the runs have no value of this metric"
+            fix = "choose another one; `fullpipe list metrics` lists them"
+            if name.startswith("link.") and links:
+                of = [each for each in links if each.endswith(_COMMON)]
+                called = sorted(each.removeprefix("link.").removesuffix(_COMMON) for each in of)
+                fix = f"name a link of these, {', '.join(called)}, and a metric of `fullpipe list metrics`"
+            raise MetricError(f"--show {name}: {problem}\n  fix: {fix}")
         found += those
     return list(dict.fromkeys(found))
+
+
+def _named(name: str, there: Collection[str]) -> list[str]:
+    """Returns the columns among some that have a name."""
+    if of_link := _of_link(name):
+        link, column = of_link
+        return [
+            each
+            for each in there
+            if each == f"link.{link}.{column}"
+            or (not link and each.startswith("link.") and each.endswith(f".{column}"))
+        ]
+    column = known_names().get(name, name)
+    own = [each for each in there if each == column]
+    return own or (_named(f"link.{name}", there) if _of_link(f"link.{name}") else [])
+
+
+def _of_link(name: str) -> tuple[str, str] | None:
+    """Returns link and column of a name like `link.uplink.drops`; the link of `link.drops` is empty."""
+    rest = name.removeprefix("link.")
+    if rest == name:
+        return None
+    if rest in _names_of_links():
+        return "", _names_of_links()[rest]
+    for inner, column in _names_of_links().items():
+        if rest.endswith(f".{inner}"):
+            return rest.removesuffix(f".{inner}"), column
+    return None
+
+
+@functools.cache
+def _names_of_links() -> Mapping[str, str]:
+    """Returns the columns of a link by name and short name, without the link's, the longest first."""
+    found: dict[str, str] = {}
+    for metric in _core.metrics():
+        if metric["of"] == "link":
+            for column, statistic in _columns(metric):
+                bare = re.sub(r"_(bps|s|fraction)$", "", metric["name"])
+                found |= {f"{bare}.{statistic}" if statistic else bare: column, column: column}
+    return dict(sorted(found.items(), key=lambda each: -len(each[0])))
 
 
 def refuse_unknown(names: Sequence[str]) -> None:
@@ -206,7 +250,8 @@ def refuse_unknown(names: Sequence[str]) -> None:
         MetricError: When a name is unknown.
     """
     for name in names:
-        if name not in known_names() and quantity(name) is None and name not in _columns_of_all():
+        known = name in known_names() or name in _columns_of_all() or _of_link(name) is not None
+        if not known and quantity(name) is None:
             near = [each for each in known_names() if name.lower() in each][:_MOST_NAMED]
             near = near or get_close_matches(name, known_names(), n=_MOST_NAMED, cutoff=0.6)
             said = f"did you mean {' or '.join(near)}?" if near else f"use one like {_EXAMPLES};"

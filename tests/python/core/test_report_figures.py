@@ -22,7 +22,7 @@ from fullpipe.report.charts import draw
 from fullpipe.report.colors import of_clouds, own_looks
 from fullpipe.report.figures import inches, keys
 from fullpipe.report.html import page
-from fullpipe.report.model import Cloud, Clouds, Heat, Lines
+from fullpipe.report.model import Cloud, Clouds, Heat, Lines, Section, Table
 from fullpipe.report.panels import steady
 from fullpipe.report.panels.drawn import PanelError
 from fullpipe.report.static import pieces
@@ -30,6 +30,7 @@ from fullpipe.report.static_charts import draw_clouds, draw_maps, draw_row, map_
 from fullpipe.report.static_pages import write_pdf
 from fullpipe.report.style import COLUMN, PAPER, StyleError, styled
 from fullpipe.report.svg import frame_of
+from fullpipe.report.tex import tables
 from fullpipe.results import write_shard
 from fullpipe.results.load import load
 from fullpipe.results.sweep import series_name
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Fullpipe
-    from fullpipe.report.model import Report
+    from fullpipe.report.model import Cell, Report
 
 BUFFERS = [f"{each}bdp" for each in (0.25, 0.5, 0.75, 1, 1.5, 2, 4, 6, 8, 16)]
 RTTS = ["10ms", "50ms", "100ms"]
@@ -391,7 +392,11 @@ def test_the_words_on_what_a_figure_leaves_out_stand_by_every_form(
     fullpipe: Fullpipe, tmp_path: Path, form: str
 ) -> None:
     directory = swept(tmp_path / "s", {"path.buffer": BUFFERS}, without=frozenset({"4bdp"}))
-    key, said = ("results", "Medians over 5 seeds") if form == "tex" else ("scatter", _LEFT)
+    key, said = (
+        ("results", "There are too few seeds for an interval.")
+        if form == "tex"
+        else ("scatter", _LEFT)
+    )
     done = fullpipe("report", f"{directory}", "--panel", key, "--format", form, "--out", "it")
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "it").read_text(encoding="utf-8")
@@ -488,15 +493,44 @@ def test_the_lines_that_were_asked_for_are_lines_however_many_they_are(
 def test_tables_are_latex_with_booktabs(three: Path, tmp_path: Path) -> None:
     out = write_panel(three, "results", SlideForm.TEX, tmp_path / "t.tex", show=["goodput"])
     text = out.read_text(encoding="utf-8")
-    assert text.count(r"\toprule") == 1
-    assert r"RTT & Buffer & Queue & Contender & Goodput, Mbit/s \\" in text
-    assert r"10ms & 0.25bdp & fq\_codel & cubic & " in text
+    assert text.count(r"\begin{longtable}") == 1
+    assert (
+        r"RTT, ms & Buffer, bdp & Queue & Contender & \shortstack[r]{Goodput, \\ Mbit/s} \\" in text
+    )
+    assert r"10 & 0.25 & fq\_codel & cubic & " in text
     assert r"\begin{longtable}{rrllr}" in text
+    assert r"two columns: write \onecolumn before \input" in " ".join(text.replace("%", "").split())
+    assert r"\label{tab:t}" in text
+    assert "hole runs" not in text
     short = write_report(
         swept(tmp_path / "s", {"path.buffer": ["1bdp"]}), Form.TEX, tmp_path / "all.tex"
     ).read_text(encoding="utf-8")
     assert r"\begin{tabular}" in short
+    assert (
+        short.count(r"\begin{table") == short.count(r"\label{tab:all") == short.count(r"\caption{")
+    )
     assert "longtable" not in short
+
+
+def test_a_latex_table_fits_into_the_text_of_a_paper() -> None:
+    """Its font is as small as its width asks for; a narrow one fits into a column, and a wide one is scaled."""
+
+    def made(columns: int, letters: int) -> str:
+        heads = tuple(f"P95 queueing delay of {number}, ms" for number in range(columns))
+        rows: list[tuple[Cell, ...]] = [("1" * letters,) * columns] * 3
+        section = Section("Results", [Table("Medians", heads, rows)])
+        return tables("runs", [section], name="results/my table")
+
+    narrow, wide, scaled = made(2, 8), made(4, 12), made(8, 24)
+    assert r"\begin{table}" in narrow
+    assert r"\small" in narrow
+    assert r"\shortstack[l]{P95 queueing \\ delay of 0, ms}" in narrow
+    assert r"\label{tab:results-my-table}" in narrow
+    assert r"\begin{table*}" in wide
+    assert "graphicx" not in wide
+    assert r"\resizebox{\textwidth}{!}" in scaled
+    assert r"\usepackage{booktabs}, \usepackage{graphicx}" in scaled
+    assert "Choose fewer metrics with --show." in " ".join(scaled.replace("%", "").split())
 
 
 def test_all_that_latex_reads_otherwise_is_escaped() -> None:

@@ -11,7 +11,9 @@ import scipy.stats
 
 import verdict_rates
 from fullpipe import stats
+from fullpipe.stats import columns_asked
 from fullpipe.stats.compare import pairs_needed
+from fullpipe.stats.quantity import MetricError
 from fullpipe.stats.words import Compared, digits, none_significant, percent_digits
 
 # Random values with the size and the skewness of delays.
@@ -471,3 +473,23 @@ def test_runs_that_have_no_seeds_in_common_are_compared_by_rank() -> None:
     assert superiority("mean", [3, 4, 5], [1, 2, 3]).value == pytest.approx(8.5 / 9)
     # All four are above the other four: 2 of the 70 ways to distribute eight ranks.
     assert mann_whitney("mean", [5, 6, 7, 8], [1, 2, 3, 4]).value == pytest.approx(2 / 70)
+
+
+def test_a_name_asks_for_the_metric_of_flows_and_that_of_a_link_for_its_own() -> None:
+    own = "queue_delay_s.p95"
+    first, second = f"link.bottleneck.{own}", f"link.uplink.{own}"
+    used = ["link.bottleneck.utilization", "link.uplink.utilization"]
+    there = ["goodput_bps", own, first, second, *used]
+    assert columns_asked(["goodput", "queue_delay.p95"], there) == ["goodput_bps", own]
+    assert columns_asked([own], there) == [own]
+    assert columns_asked(["link.queue_delay.p95"], there) == [first, second]
+    assert columns_asked(["link.uplink.queue_delay.p95"], there) == [second]
+    assert columns_asked([second], there) == [second]
+    assert (
+        columns_asked(["utilization"], there) == columns_asked(["link.utilization"], there) == used
+    )
+    assert columns_asked(["queue_delay.p95"], [first]) == [first]
+    with pytest.raises(MetricError, match="name a link of these, bottleneck, uplink, and a metric"):
+        columns_asked(["link.other.queue_delay.p95"], there)
+    with pytest.raises(MetricError, match="no metric of this name"):
+        columns_asked(["link.uplink.nothing"], there)

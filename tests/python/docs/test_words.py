@@ -129,8 +129,10 @@ def test_one_run_has_no_means() -> None:
 def test_the_statistic_and_its_seeds_are_named() -> None:
     report = _report("ten", "few")
     results = next(each for each in report.sections if each.title == "Results")
-    assert results.note.startswith("Medians over 3 to 4 seeds")
-    assert "Sentences and curves are about means" in results.note
+    (table, *_) = results.blocks
+    assert isinstance(table, Table)
+    assert table.title == "Medians over 3 to 4 seeds"
+    assert "too few seeds for an interval. Sentences and curves are about means" in results.note
     assert "comparisons of means over 3 to 4 seeds" in report.findings_note
     assert "use --repeat 10 or more" in report.findings_note
     assert "Arrows mark differences of 5 % or more" in report.findings_note

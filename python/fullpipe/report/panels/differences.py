@@ -232,7 +232,7 @@ def findings(results: Results, comparisons: Sequence[Compared]) -> tuple[list[Fi
         f"{len(tested):,} comparisons of means over {fewest if fewest == most else f'{fewest} to {most}'} seeds, "
         "paired by seed. Listed are the differences that are significant at 5 % by the paired t-test, the largest "
         "first; with many settings, those between contenders precede those between settings. P-values and intervals "
-        "are corrected for their number (Benjamini–Hochberg, Benjamini–Yekutieli)."
+        "are corrected for the number of comparisons (Benjamini–Hochberg, Benjamini–Yekutieli)."
         f"{ARROWS if any(each.better for each in significant) else ''}"
     )
     if fewest < ADVISED:

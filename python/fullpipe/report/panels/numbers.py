@@ -27,25 +27,33 @@ def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section:
     """Returns the tables of results: of the flows' metrics, the most informative first, then of whole runs."""
     of_flows = [each for each in metrics if not is_of_run(each.column)]
     of_runs = [each for each in metrics if is_of_run(each.column)]
-    counts = [max((len(group.of(each.column)) for each in metrics), default=0) for group in groups]
+    counts = [
+        count
+        for group in groups
+        # In a run's metrics alone, only one contender has values.
+        if (count := max((len(group.of(each.column)) for each in metrics), default=0))
+    ]
     least, most = min(counts, default=1), max(counts, default=1)
-    number = f"{least} to {most}" if 0 < least < most else f"{most}"
-    interval = (
-        "[95 % interval]" if least > _TOO_FEW else f"[95 % interval, from {_TOO_FEW + 1} seeds on]"
-    )
-    note = f"Medians over {number} seeds" + (
-        f" {interval}. Sentences and curves are about means."
-        if most > _TOO_FEW
-        else "; there are too few seeds for an interval. Sentences and curves are about means."
-    )
+    number = f"{least} to {most}" if least < most else f"{most}"
+    words = f"medians over {number} seeds"
+    note = "Sentences and curves are about means."
+    if most > _TOO_FEW:
+        words += " [95 % interval]"
+        if least <= _TOO_FEW:
+            note = f"Intervals are those of {_TOO_FEW + 1} seeds and more. {note}"
+    else:
+        note = f"There are too few seeds for an interval. {note}"
     if most == 1:
+        words = ""
         note = "One run each." if len({group.point for group in groups}) > 1 else "One run."
-    title = "Medians over the seeds" if most > 1 else "Metrics"
-    tables = _tables(groups, of_flows, (title, "Further metrics"), contender=True)
+    of = f": {words}" if words else ""
+    title = f"{words[:1].upper()}{words[1:]}" or "Metrics"
+    tables = _tables(groups, of_flows, (title, f"Further metrics{of}"), contender=True)
     runs = [group for group in groups if any(group.of(each.column) for each in of_runs)]
     # Runs with equal settings differ in the contender.
     alike = len({tuple(group.settings.items()) for group in runs}) < len(runs)
-    tables += _tables(runs, of_runs, ("Whole runs", "Whole runs, further metrics"), contender=alike)
+    whole = (f"Whole runs{of}", f"Whole runs, further metrics{of}")
+    tables += _tables(runs, of_runs, whole, contender=alike)
     return Section("Results", tables, note)
 
 

@@ -136,6 +136,9 @@ def run_metrics(results: Results) -> list[str]:
             for name in columns_shown("report", links=True)
             if ("queue_delay" in name) == (link in acks) or not (by_flow or link in acks)
         ]
+        dropped = f"link.{link}.ack_drops"
+        if dropped in results.rows.columns and (results.rows[dropped].fill_null(0) > 0).any():
+            shown.append(dropped)
     return [name for name in shown if _known(results.rows, name)]
 
 

@@ -48,6 +48,10 @@ STRIKING = 0.05
 """The least share of time of a state that is named."""
 UNEQUAL = 1.25
 """The least ratio of two goodputs that is given."""
+IN_VAIN = 0.01
+"""The least share of packets sent again without a loss that is given."""
+_MORE = 1.5
+"""The least ratio of retransmissions to losses at which they are many: those just before the window add to it."""
 _NO_QUEUE = 0.01
 """The share of the path's RTT below which a queue is not worth a sentence."""
 _MOST_LIMITS = 3
@@ -117,6 +121,8 @@ def claims(
         *_queue(metrics["links"], path_rtt_s),
         *_filled(metrics, tables, some),
         *_lost(metrics["links"], some),
+        *_acks_lost(metrics, some),
+        *_sent_in_vain(some),
         *_measured_flows(metrics["flows"]),
         *_sent_again(metrics),
         *_marked(some),
@@ -281,12 +287,61 @@ def _lost(links: Sequence[LinkMetrics], some: Sequence[_Some]) -> Iterator[Claim
     why = ""
     if sum(count for count, _ in causes) == total:
         why = f": {listed(by)}" if len(by) > 1 else f", all {by[0].partition(' ')[2]}"
-    text = f"{total:,.0f} packets were lost, {percentage(total / sent)} of those sent{why}."
+    which = "data packets" if any(one.total("ack_drops") for one in some) else "packets"
+    text = f"{total:,.0f} {which} were lost, {percentage(total / sent)} of those sent{why}."
     if total == 1:
         text = text.replace("packets were", "packet was").replace(", all ", ", ")
     elif len(some) > 1:
         text += f" Of these, {whose(parts, total)}."
     yield Claim(text, math.log2(1 + 100 * total / sent))
+
+
+def _acks_lost(metrics: Metrics, some: Sequence[_Some]) -> Iterator[Claim]:
+    """Yields the ACKs that links dropped, and those lost elsewhere on the way back."""
+    total = sum(one.total("ack_drops") for one in some)
+    if not total or not all(one.tells("ack_drops") for one in some):
+        return
+    links = [each for each in metrics["links"] if each["ack_drops"]]
+    clauses: list[str] = []
+    shares = [0.0]
+    for link in sorted(links, key=lambda each: -each["ack_drops"]):
+        dropped = link["ack_drops"]
+        # The ACKs that left are counted from the start of the run, those dropped from that of the window.
+        shares.append(dropped / (dropped + link["acks"]))
+        least = "at least " if metrics["measure_from_s"] else ""
+        verb = "ACKs were dropped" if not clauses else "were"
+        clauses.append(
+            f"{dropped:,} {verb} at {link['name']}, {least}{percentage(shares[-1])} of those that arrived there"
+        )
+    if (others := total - sum(each["ack_drops"] for each in links)) > 0:
+        clauses.append(
+            f"{others:,} more were lost elsewhere on the way back"
+            if clauses
+            else f"{others:,} ACKs were lost on the way back"
+        )
+    text = f"{'; '.join(shortened(clauses))}."
+    if total == 1:
+        text = text.replace("ACKs were", "ACK was")
+    yield Claim(text, math.log2(1 + 100 * max(shares)))
+
+
+def _sent_in_vain(some: Sequence[_Some]) -> Iterator[Claim]:
+    """Yields the retransmissions of packets that were not lost, if they are many: each loss needs one of its own."""
+    if not all(one.tells(each) for one in some for each in ("retransmits", "drops", "sent")):
+        return
+    again, lost, sent = (
+        sum(one.total(each) for one in some) for each in ("retransmits", "drops", "sent")
+    )
+    if not sent or again - lost < IN_VAIN * sent or again < _MORE * lost:
+        return
+    acks = any(one.total("ack_drops") for one in some)
+    why = "were dropped or late" if acks else "came late or out of order"
+    many = f"{digits(again / lost)} times as many as were lost" if lost else "and none was lost"
+    rest = "The others had not been lost: their" if lost else "Their"
+    yield Claim(
+        f"{again:,} packets were sent again, {many}. {rest} ACKs {why}.",
+        math.log2(1 + 100 * (again - lost) / sent),
+    )
 
 
 def _measured_flows(flows: Sequence[FlowMetrics]) -> Iterator[Claim]:

@@ -17,7 +17,7 @@ import fullpipe
 from fullpipe import _core
 from fullpipe.report import Form, why, write_report
 from fullpipe.report.build import build
-from fullpipe.report.model import Timeline
+from fullpipe.report.model import Table, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -296,6 +296,73 @@ def test_the_kinds_of_sentences_all_occur() -> None:
     told = [sentence for name in NAMES for sentence in _claimed(name)[2]]
     unseen = [pattern for pattern in CHECKS if not any(re.search(pattern, one) for one in told)]
     assert unseen == []
+
+
+_NARROW = """
+duration = "6s"
+[path]
+rate = "20mbit"
+rtt = "40ms"
+buffer = "1bdp"
+[[link]]
+name = "uplink"
+rate = "100kbit"
+queue = "bfifo"
+buffer = "6kB"
+[[flow]]
+cc = "cubic"
+count = 2
+route = ["bottleneck"]
+reverse_route = ["uplink"]
+[[workload]]
+name = "web"
+cc = "cubic"
+model = "bounded_pareto shape 1.2 min 1kB max 1MB"
+load = 0.2
+route = ["bottleneck"]
+reverse_route = ["uplink"]
+"""
+
+
+def test_dropped_acks_are_told_with_the_packets_that_were_sent_in_vain(tmp_path: Path) -> None:
+    run = fullpipe.run(_NARROW, trace="10ms")
+    run.save(tmp_path / "it")
+    report = build(tmp_path / "it")
+    told = [each.text for each in report.findings]
+    each = [*run.flow_metrics, *run.workload_metrics]
+    (uplink,) = (link for link in run.link_metrics if link["name"] == "uplink")
+    acks, left = uplink["ack_drops"], uplink["acks"]
+    assert acks == sum(one["ack_drops"] for one in each) > 1000
+    share = f"{100 * acks / (acks + left):.0f} %"
+    assert f"{acks:,} ACKs were dropped at uplink, {share} of those that arrived there." in told
+    again, lost = (sum(one[name] for one in each) for name in ("retransmits", "drops"))
+    assert (
+        f"{again} packets were sent again, {again / lost:.0f} times as many as were lost. "
+        "The others had not been lost: their ACKs were dropped or late."
+    ) in told
+    assert any(one.startswith(f"{lost} data packets were lost, ") for one in told)
+    tables = [
+        block
+        for section in report.sections
+        if section.title == "Results"
+        for block in section.blocks
+        if isinstance(block, Table)
+    ]
+    assert "Dropped ACKs at uplink, packets" in [head for one in tables for head in one.heads]
+    words = f"Dropped ACKs, without ticks: {acks:,} at uplink."
+    assert words in next(
+        block.runs[0].notes["queue"]
+        for section in report.sections
+        for block in section.blocks
+        if isinstance(block, Timeline)
+    )
+    titles = [axis.get_title(loc="left") for axis in run.plot().axes]
+    assert any(f"ticks: data packets dropped at any link\n{words}" in title for title in titles)
+
+
+def test_packets_sent_again_for_losses_need_no_further_words() -> None:
+    told = [sentence for name in NAMES for sentence in _claimed(name)[2]]
+    assert not any("sent again" in each or "ACKs" in each for each in told)
 
 
 def test_without_a_trace_the_metrics_alone_are_described() -> None:

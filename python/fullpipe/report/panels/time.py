@@ -26,6 +26,7 @@ from fullpipe.results.scenario import Tables
 from fullpipe.results.words import ONLY_FLOW
 from fullpipe.runs.view.left import left_out
 from fullpipe.runs.view.path import links_of_acks
+from fullpipe.runs.view.plot_links import dropped_acks
 from fullpipe.stats import fairness, jain_over_time, rates_per_window
 from fullpipe.stats.fairness import WINDOW_S
 from fullpipe.stats.words import digits
@@ -84,6 +85,8 @@ def _recorded(results: Results, series: Series, label: str) -> Recorded:
     end_s = float(flows["time"].max() or 0.0)  # type: ignore[arg-type]
     measure_from_s, changes = _of_scenario(series.point, results)
     notes = _which_queue(series) | _left(series, [str(name) for name in names])
+    if acks := _dropped_acks(results.rows.filter(*those)):
+        notes["queue"] = " ".join(filter(None, (notes.get("queue", ""), acks)))
     fair = _of_one_kind(names, algorithms, series, results)
     jain, note = _jain(flows, fair, end_s) if len(fair) >= 2 else (None, "")
     if jain and len(fair) < len(names):
@@ -102,6 +105,15 @@ def _recorded(results: Results, series: Series, label: str) -> Recorded:
         near(read_parquet(series.files["packets"], columns=["time", "kind", "fate"]))
         if "packets" in series.files
         else None,
+    )
+
+
+def _dropped_acks(rows: pl.DataFrame) -> str:
+    """Returns a sentence on the ACKs that the links of a run dropped; empty without any."""
+    head, end = "link.", ".ack_drops"
+    columns = [each for each in rows.columns if each.startswith(head) and each.endswith(end)]
+    return dropped_acks(
+        {each.removeprefix(head).removesuffix(end): rows[each].max() or 0 for each in columns}  # type: ignore[misc]
     )
 
 

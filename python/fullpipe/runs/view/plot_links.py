@@ -13,6 +13,8 @@ from fullpipe.runs.view.left import left_out
 from fullpipe.runs.view.path import links_of_acks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
 
     from fullpipe.runs.data import RunData
@@ -80,11 +82,20 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
         else "dropped"
     )
     it = "" if len(run.link_metrics) == 1 else " at any link"
+    acks_dropped = dropped_acks({link["name"]: link["ack_drops"] for link in run.link_metrics})
+    which = "data packets" if acks_dropped else "packets"
+    words = [f"queueing delay {whose}; ticks: {which} {befell}{it}", *left, acks_dropped]
     panel.set_title(
-        "\n".join([f"queueing delay {whose}; ticks: packets {befell}{it}", *filter(None, left)]),
+        "\n".join(filter(None, words)),
         loc="left",
         fontsize="medium",
     )
+
+
+def dropped_acks(counts: Mapping[str, int]) -> str:
+    """Returns a sentence on the dropped ACKs of links, which have no ticks; empty without any."""
+    found = [f"{count:,} at {link}" for link, count in counts.items() if count]
+    return f"Dropped ACKs, without ticks: {', '.join(found)}." if found else ""
 
 
 def draw_link_rate(panel: Axes, run: RunData) -> None:

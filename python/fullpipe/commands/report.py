@@ -54,7 +54,7 @@ def command(
             help="Write one figure or table instead. Of many runs, for a paper: "
             f"{', '.join([*FIGURES, *TABLES])}. Over time, in the format 16:9 for slides: "
             f"{', '.join(each.key for each in PANELS)}, or a column of the trace, like srtt; it has the runs that "
-            "the page shows at first.",
+            "the page shows at first, and of a comparison all together.",
         ),
     ] = None,
     over: Annotated[

@@ -229,6 +229,8 @@ class Panel:
     """Whether the page shows it at first."""
     alone: str = ""
     """Its title when no flow has the first curve."""
+    several: str = ""
+    """Its title with several runs, whose main lines alone are drawn."""
 
 
 @dataclass(frozen=True)
@@ -296,6 +298,8 @@ class Timeline:
     runs: list[Recorded]
     first: tuple[int, ...] = (0,)
     """Indices of the runs selected at first."""
+    drawn: tuple[int, ...] = ()
+    """Indices of the runs of a panel that is drawn alone, if they are others: those of all together of a comparison."""
 
 
 @dataclass(frozen=True)

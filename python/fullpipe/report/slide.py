@@ -135,16 +135,15 @@ def _base(wide: float) -> Any:  # noqa: ANN401
 
 
 def _runs(directories: Sequence[Path]) -> tuple[list[Shown], str]:
-    """Returns the runs that a page shows at first, and words about the others."""
+    """Returns the runs that a page shows at first, or all together of a comparison; and words about the others."""
     section = time.section(beside(directories))
     blocks = section.blocks if section else []
     for block in blocks:
         if isinstance(block, Timeline):
-            rest = [
-                each.label for number, each in enumerate(block.runs) if number not in block.first
-            ]
+            chosen = block.drawn or block.first
+            rest = [each.label for number, each in enumerate(block.runs) if number not in chosen]
             left = left_out(rest, len(block.runs))
-            return drawn.shown([block.runs[number] for number in block.first]), left
+            return drawn.shown([block.runs[number] for number in chosen]), left
     names = ", ".join(map(str, directories))
     raise NoResultsError(
         f"{names}: no run was recorded over time\n  fix: record one: --trace 10ms --out DIR"

@@ -147,7 +147,8 @@ def _plain(panel: Panel, count: int) -> Panel:
     ticks = (
         panel.ticks if count <= _FEW_RUNS else tuple(each for each in panel.ticks if each != _LOST)
     )
-    return replace(panel, curves=main or panel.curves, behind="", ticks=ticks)
+    title = panel.several if panel.several and main else panel.title
+    return replace(panel, title=title, curves=main or panel.curves, behind="", ticks=ticks)
 
 
 def _left_by(panel: Panel, count: int) -> str:
@@ -174,7 +175,7 @@ def one_panel(
     own = _styles(runs)
     for number, (axis, (each, those)) in enumerate(zip(axes, parts, strict=True)):
         _draw(axis, _plain(each, len(runs)), those, own)
-        if number and each.title == panel.title:
+        if number and each.title == parts[0][0].title:
             axis.set_title("", loc="left")
     if panel.view != "phase":
         axes[-1].set_xlabel("time, s")

@@ -110,6 +110,8 @@ def write_panel(
 ) -> Path:
     """Writes one panel of the runs that a page shows at first, several ones over each other; or one figure or table.
 
+    A panel of a comparison has the run of all together.
+
     Args:
         directory: Kept results with a run over time, or several directories, whose runs are put side by side.
         key: The panel's key, like `cwnd`, or a column of the trace that no panel shows, like `srtt`; or that of a

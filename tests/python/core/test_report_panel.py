@@ -212,6 +212,19 @@ def test_a_part_of_a_run_has_a_picture_and_numbers(fullpipe: Fullpipe, kept: Pat
         assert fix in done.stderr
 
 
+def test_a_title_has_what_is_drawn_of_several_runs(kept: Path) -> None:
+    (run,) = _read(kept)
+    panel = drawn.find("cwnd", [run])
+    for runs, title in (
+        ([run], "Congestion window and data in flight, kB"),
+        ([run, run], "Congestion window, kB"),
+    ):
+        axis = one_panel(runs, panel).axes[0]
+        assert axis.get_title(loc="left") == title
+        there = any("In flight" in str(line.get_label()) for line in axis.lines)
+        assert there == ("in flight" in title)
+
+
 def test_where_lines_coincide_both_are_seen_and_strips_have_names(kept: Path) -> None:
     runs = _read(kept)
     lines = one_panel(runs, drawn.find("rtt", runs)).axes[0].lines

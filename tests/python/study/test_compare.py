@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -57,6 +58,7 @@ def test_each_alone_then_together_in_a_table_words_and_a_picture(
     figure = picture(load(tmp_path / "kept"))
     figure.draw_without_rendering()
     assert len(figure.legends) == 1
+    assert figure.axes[-1].get_title().endswith("measured from 6 s (dashed)")
     legend = figure.legends[0].get_window_extent()
     for axis in figure.axes:
         assert not axis.get_window_extent().overlaps(legend)
@@ -68,6 +70,15 @@ def test_each_alone_then_together_in_a_table_words_and_a_picture(
                 for x, y in np.asarray(path.vertices):
                     assert left <= x <= right
                     assert low <= y <= high
+    # A panel has the competition, and its title names each line.
+    for key, said in (("cwnd", "Congestion window and data in flight"), ("share", "stacked")):
+        done_ = fullpipe("report", "kept", "--panel", key, "--out", f"{key}.svg")
+        assert done_.returncode == 0, done_.stderr
+        drawn_ = (tmp_path / f"{key}.svg").read_text(encoding="utf-8")
+        assert said in drawn_
+        assert "2 of 3 not shown: cubic alone, seed 1, bbr1 alone, seed 1." in " ".join(
+            re.findall(r"<text[^>]*>([^<]*)", drawn_)
+        )
     # The page corrects for the same comparisons, so that it says the same.
     assert fullpipe("report", "kept", "--format", "md", "--out", "page").returncode == 0
     page = (tmp_path / "page/report.md").read_text(encoding="utf-8")

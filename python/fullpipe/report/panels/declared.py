@@ -23,6 +23,7 @@ PANELS = (
         ),
         behind="state",
         alone="Data in flight",
+        several="Congestion window",
     ),
     Panel("states", "States", "", stays="state"),
     Panel("limits", "Limited by", "", stays="limited_by"),

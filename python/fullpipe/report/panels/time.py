@@ -23,6 +23,7 @@ from fullpipe.report.panels.tracks import (
 from fullpipe.report.why_words import MOST_NAMES, listed
 from fullpipe.results import read_parquet
 from fullpipe.results.scenario import Tables
+from fullpipe.results.sweep import PARTS
 from fullpipe.results.words import ONLY_FLOW
 from fullpipe.runs.view.left import left_out
 from fullpipe.runs.view.path import links_of_acks
@@ -51,7 +52,18 @@ def section(results: Results) -> Section | None:
     left = left_out(rest, len(results.series))
     alike = len({each.point.label for each in shown}) == 1
     runs = [_recorded(results, each, _label(each, alike=alike)) for each in shown]
-    return Section("Over time", [Timeline(runs, _first(results, shown))], left)
+    timeline = Timeline(runs, _first(results, shown), _together(shown))
+    return Section("Over time", [timeline], left)
+
+
+def _together(shown: list[Series]) -> tuple[int, ...]:
+    """Returns the runs of all together of a comparison, with the first seed; none of other results."""
+    those = [
+        (number, each)
+        for number, each in enumerate(shown)
+        if each.point.settings.get("case") == PARTS[1]
+    ]
+    return tuple(number for number, each in those if each.seed == those[0][1].seed)
 
 
 def _first(results: Results, shown: list[Series]) -> tuple[int, ...]:
@@ -83,7 +95,7 @@ def _recorded(results: Results, series: Series, label: str) -> Recorded:
     those = pl.col("point") == series.point.number, pl.col("seed") == series.seed
     algorithms = dict(results.rows.filter(*those).select("flow", "cc").iter_rows())
     end_s = float(flows["time"].max() or 0.0)  # type: ignore[arg-type]
-    measure_from_s, changes = _of_scenario(series.point, results)
+    measure_from_s, changes = measured_from(series.point, results), _changes(series.point, results)
     notes = _which_queue(series) | _left(series, [str(name) for name in names])
     if acks := _dropped_acks(results.rows.filter(*those)):
         notes["queue"] = " ".join(filter(None, (notes.get("queue", ""), acks)))
@@ -184,14 +196,17 @@ def _sources(series: Series, algorithms: dict[str, str], jain: Source | None) ->
     return found
 
 
-def _of_scenario(point: Point, results: Results) -> tuple[float, tuple[tuple[float, str], ...]]:
-    """Returns the start of the measured time, and the changes of the path, if the resolved scenario is known."""
-    scenario = resolved(point, results)
-    changes = tuple(
+def measured_from(point: Point, results: Results) -> float:
+    """Returns the start of the measured time in seconds; 0 if the resolved scenario is unknown."""
+    return seconds(resolved(point, results).get("measure_from", "0s"))
+
+
+def _changes(point: Point, results: Results) -> tuple[tuple[float, str], ...]:
+    """Returns times and descriptions of the path's changes, if the resolved scenario is known."""
+    return tuple(
         (seconds(each["at"]), ", ".join(f"{key} {value}" for key, value in each.items() if key != "at"))
-        for each in scenario.get("path", {}).get("change", [])
+        for each in resolved(point, results).get("path", {}).get("change", [])
     )  # fmt: skip
-    return seconds(scenario.get("measure_from", "0s")), changes
 
 
 def resolved(point: Point, results: Results) -> dict[str, Any]:

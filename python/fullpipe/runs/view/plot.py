@@ -83,8 +83,8 @@ def picture(run: RunData) -> Picture:
         times, values = [each[0] for each in bdp], [each[1] / size.bytes for each in bdp]
         look: Any = {"color": GREY, "linestyle": ":", "linewidth": 1, "zorder": 1}
         panels.window.stairs(values, [*times, run.metrics["duration_s"]], baseline=None, **look)
-    _mark_changes(panels.shown(), run)
-    _explain(figure, run, few)
+    _mark_times(panels.shown(), run, until)
+    _explain(figure, run, until, few)
     if band is not None:
         states.draw(band, stays)
     _fit(panels.shown(), until)
@@ -119,7 +119,7 @@ def _bdp_told(run: RunData) -> str:
     return ", BDP of the path (dotted)" if _bdp(run) else ""
 
 
-def _explain(figure: Picture, run: RunData, few: bool) -> None:
+def _explain(figure: Picture, run: RunData, until: float, few: bool) -> None:
     """Says below the picture what bands and upright lines are."""
     parts = []
     if few:
@@ -128,6 +128,8 @@ def _explain(figure: Picture, run: RunData, few: bool) -> None:
         )
     if run.scenario.changes:
         parts.append("Dotted upright lines: changes of the path.")
+    if 0 < (begin := run.metrics["measure_from_s"]) < until:
+        parts.append(f"Dashed upright line: numbers are measured from {begin:.4g} s on.")
     steadiness = of_run(run.metrics)
     if steadiness.verdict == "drifts":
         parts.append(f"N{steadiness.text[1:]}.")  # not steady
@@ -146,7 +148,8 @@ def _workloads_alone(run: RunData) -> Picture:
     dress(queue, "queueing delay", "ms")
     _draw_active(active, run, until)
     draw_queue(queue, run, until)
-    _mark_changes([active, queue], run)
+    _mark_times([active, queue], run, until)
+    _explain(figure, run, until, few=False)
     _fit([active, queue], until)
     queue.set_xlabel("time, s")
     return figure
@@ -314,11 +317,14 @@ def _quantiles(values: list[Values]) -> Values:
     return quantiles
 
 
-def _mark_changes(panels: list[Axes], run: RunData) -> None:
-    """Draws a thin line at each change of the path."""
-    for time, _ in run.scenario.changes:
-        for panel in panels:
+def _mark_times(panels: list[Axes], run: RunData, until: float) -> None:
+    """Draws a thin line at each change of the path, and one where measuring begins."""
+    for panel in panels:
+        for time, _ in run.scenario.changes:
             panel.axvline(time, color=GREY, linestyle=":", linewidth=0.9, zorder=1)
+        if 0 < run.metrics["measure_from_s"] < until:
+            begin = run.metrics["measure_from_s"]
+            panel.axvline(begin, color=GREY, linestyle="--", linewidth=0.9, zorder=1)
 
 
 def _while_active(run: RunData) -> pl.DataFrame:

@@ -9,9 +9,11 @@ import polars as pl
 
 from fullpipe.report import values
 from fullpipe.report.panels import steady
+from fullpipe.report.panels.time import measured_from
 from fullpipe.report.svg import outline
 from fullpipe.results import disk, read_parquet
 from fullpipe.results.sweep import PARTS
+from fullpipe.runs.view.axes import GREY
 from fullpipe.runs.view.colors import Style, styles
 from fullpipe.runs.view.figure import Picture
 from fullpipe.runs.view.table import rate_unit
@@ -92,8 +94,12 @@ def picture(kept: Results) -> Picture:
     if recorded:
         for series in (each for each in recorded if each.seed == recorded[0].seed):
             _rates(panels["time"], series, looks, scale)
+        title = f"together over time, seed {recorded[0].seed}"
+        if (begin := measured_from(recorded[0].point, kept)) > 0:
+            panels["time"].axvline(begin, color=GREY, linestyle="--", linewidth=0.9, zorder=1)
+            title += f"; measured from {begin:.3g} s (dashed)"
         panels["time"].set(
-            title=f"together over time, seed {recorded[0].seed}",
+            title=title,
             xlabel="time, s",
             ylabel=f"delivered, {unit}",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,9 @@ from fullpipe.base.metrics import decade_text
 from fullpipe.report.build import build
 from fullpipe.report.model import Lines, Number, Table, Timeline
 from fullpipe.report.panels.declared import PANELS
+from fullpipe.report.panels.slowdowns import _line
 from fullpipe.report.panels.tracks import rows_of
+from fullpipe.report.values import Group
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -184,3 +187,39 @@ def test_no_flow_is_faster_than_alone_on_any_path(path: str, change: str) -> Non
     ]
     served = [all_sizes[each] for each in ("srpt", "ps") if all_sizes[each]]
     assert all(each["p50"] >= 1 for each in served)
+
+
+def test_each_decade_has_a_step_and_servers_without_values_are_not_explained(
+    tmp_path: Path,
+) -> None:
+    second = '[[link]]\nname = "second"\nrate = "100mbit"\nbuffer = "4bdp"\n'
+    workload = SCENARIO[SCENARIO.index("[[workload]]") :].replace("0.6", "0.3")
+    routes = ('name = "x1"\nroute = ["bottleneck"]\n', 'name = "x2"\nroute = ["second"]\n')
+    text = SCENARIO[: SCENARIO.index("[[workload]]")] + second
+    run = fullpipe.run(text + "".join(workload + route for route in routes))
+    run.save(tmp_path / "lot")
+    section = next(each for each in build(tmp_path / "lot").sections if "Slowdown" in each.title)
+    assert "shortest remaining" not in section.note
+    assert "The ideal servers SRPT and processor sharing (PS) have no values: " in section.note
+    *charts, _ = section.blocks
+    assert [each.title for each in charts if isinstance(each, Lines)] == [
+        "x1 (cubic)",
+        "x2 (cubic)",
+    ]
+    assert {each.row for each in charts if isinstance(each, Lines)} == {"Slowdown by size"}
+    for chart, workload_ in zip(charts, run.workload_metrics, strict=True):
+        assert isinstance(chart, Lines)
+        assert [line.label for line in chart.lines] == ["mean", "99 %"]
+        known = [each for each in workload_["slowdown"]["decades"] if each["flows"]]
+        for line in chart.lines:
+            assert line.x[-1] == known[-1]["from_bytes"] * 10 / 1e3
+            assert line.y[-1] == line.y[-2]
+
+
+def test_a_step_ends_before_a_gap() -> None:
+    values = {f"slowdown.decades.{10**power}.flows.mean": {1: float(power)} for power in (3, 5)}
+    group = Group("x", "", {}, 0, 0, values)
+    line = _line("mean", group, "flows.mean", [10**3, 10**4, 10**5, 10**6], 0)
+    assert line.x == pytest.approx([1, 10, 10, 100, 1000])
+    assert line.y[[0, 1, 3, 4]].tolist() == [3, 3, 5, 5]
+    assert math.isnan(line.y[2])

@@ -28,9 +28,17 @@ if TYPE_CHECKING:
 
 _NOTE = (
     "Slowdown is a flow's completion time divided by the time that it would take alone. Both times include handshake "
-    "and pauses; the latter excludes slow start. SRPT (shortest remaining processing time) knows all sizes and serves "
-    "the flow with the least left to send. Processor sharing gives all flows equal shares."
+    "and pauses; the latter excludes slow start."
 )
+_OF_SERVERS = (
+    "SRPT (shortest remaining processing time) knows all sizes and serves the flow with the least left to send. "
+    "Processor sharing (PS) gives all flows equal shares."
+)
+_NO_SERVERS = (
+    " ideal servers SRPT and processor sharing (PS) have no values: the rate of the link changes, or workloads have "
+    "different routes."
+)
+_TITLE = "Slowdown by size"
 _STATISTICS = ("mean", "p50", "p95", "p99")
 _SERVERS = {"srpt": "SRPT, mean", "ps": "processor sharing, mean"}
 _SERVERS_STYLE = 4
@@ -59,28 +67,41 @@ def section(results: Results) -> Section | None:
     charts: dict[tuple[str, object], list[Group]] = defaultdict(list)
     for group in arrived:
         charts[group.place, group.role].append(group)
+    alike = len({group.algorithm for group in arrived}) == 1
     drawn = [
         _chart(
             those[first : first + _MOST_CONTENDERS],
             decades,
             alone=len(those) == 1,
+            named=len(charts) == 1 or not alike,
             which=f"from {those[first].contender}" if len(those) > _MOST_CONTENDERS else "",
         )
         for those in charts.values()
         for first in range(0, len(those), _MOST_CONTENDERS)
     ]
+    if len(drawn) > 1:
+        drawn = [replace(each, row=_TITLE) for each in drawn]
     blocks: list[Block] = [*drawn[:_MOST_CHARTS]]
+    served = {
+        bool(group.of(f"slowdown.all.{server}.mean"))
+        for group in arrived
+        for server in _SERVERS
+        if group.of("slowdown.all.flows.mean")
+    }
     seeds = max(len(group.of("slowdown.all.unfinished")) for group in arrived)
-    note = [_NOTE]
+    note = [_NOTE, *([_OF_SERVERS] if True in served else [])]
+    if False in served:
+        where = "Where a table has –, the" if True in served else "The"
+        note.append(f"{where}{_NO_SERVERS}")
     if seeds > 1:
         note.append("Values are means over the seeds; the shaded band is the 95 % interval.")
     if more := left_out([each.title for each in drawn[_MOST_CHARTS:]], len(drawn)):
         note.append(f"Charts: {more} The report's table has all.")
-    return Section("Slowdown by size", [*blocks, _table(arrived, decades)], " ".join(note))
+    return Section(_TITLE, [*blocks, _table(arrived, decades)], " ".join(note))
 
 
 def _chart(
-    groups: Sequence[Group], decades: Sequence[int], *, alone: bool, which: str = ""
+    groups: Sequence[Group], decades: Sequence[int], *, alone: bool, named: bool, which: str = ""
 ) -> Lines:
     """Draws mean and 99 % of one contender, or the means of several, and those of the ideal servers.
 
@@ -92,9 +113,10 @@ def _chart(
         for number, group in enumerate(groups)
     ]
     if alone:
+        name = f"{first.contender}, " if named else ""  # the title has it
         lines = [
-            _line(f"{first.contender}, mean", first, "flows.mean", decades, 0),
-            _line(f"{first.contender}, 99 %", first, "flows.p99", decades, 1),
+            _line(f"{name}mean", first, "flows.mean", decades, 0),
+            _line(f"{name}99 %", first, "flows.p99", decades, 1),
         ]
     lines += [
         replace(
@@ -118,12 +140,20 @@ def _chart(
 
 def _line(label: str, group: Group, what: str, decades: Sequence[int], style: int) -> Line:
     """Returns a step for each decade of sizes: its value holds from its first size to that of the next."""
-    every = [decades[0]]
-    while every[-1] <= decades[-1]:
-        every.append(every[-1] * 10)
-    found = [_mean(group.of(f"slowdown.decades.{decade}.{what}")) for decade in every[:-1]]
-    value, low, high = (np.array([*each, each[-1]]) for each in zip(*found, strict=True))
-    x = np.array(every) / 1e3
+    steps: list[tuple[float, float, float, float]] = []
+    decade, last = decades[0], (math.nan,) * 3
+    while decade <= 10 * decades[-1]:
+        found = _mean(group.of(f"slowdown.decades.{decade}.{what}"))
+        if math.isnan(found[0]) and not math.isnan(last[0]):
+            # The last step ends here, and a gap follows.
+            steps += [(decade, *last), (decade * (1 + 1e-9), *found)]
+        else:
+            steps.append((decade, *found))
+        decade, last = 10 * decade, found
+    while len(steps) > 1 and math.isnan(steps[-1][1]):
+        steps.pop()
+    x, value, low, high = (np.array(each) for each in zip(*steps, strict=True))
+    x = x / 1e3
     line = Line(label, x, value, algorithm=group.algorithm, style=style)
     if what.startswith("flows.") and np.isfinite(low).any():
         return replace(line, low=low, high=high)

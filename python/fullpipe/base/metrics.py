@@ -288,6 +288,9 @@ class LinkMetrics(TypedDict):
     queue_delay_s: Distribution
     """Queueing delay weighted by time: at each instant of the window, how long the packet being
     sent, or held by a shaper at the head of the queue, has waited; zero while the link is idle.
+    The `sojourn` of traces, which pictures draw, is that of the packet that arrived last at a
+    drop-tail queue: it leads by the queue's length, so its peak may be higher than the maximum
+    here while a queue grows until the end.
     """
     queue_within_1_rtt: float | None
     """Share of the window in which the queueing delay is at most `path.rtt` (as at the start of the

@@ -276,10 +276,15 @@ impl Scenario {
 
     /// Returns the links of a route.
     pub fn route(&self, route: &[usize]) -> impl Iterator<Item = &Link> {
-        route.iter().map(|link| match link {
+        route.iter().map(|index| self.link(*index))
+    }
+
+    /// Returns the link with an index of a route.
+    pub(crate) fn link(&self, index: usize) -> &Link {
+        match index {
             0 => &self.path.link,
             further => &self.more_links[further - 1],
-        })
+        }
     }
 
     /// Returns the fastest rate of any link at any time.

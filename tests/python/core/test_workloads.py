@@ -14,6 +14,8 @@ from fullpipe import _core
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from conftest import Fullpipe
+
 TEXT = """duration = "30s"
 [path]
 rate = "10mbit"
@@ -158,3 +160,52 @@ cc = "cubic"
     assert crowd["most_concurrent"] == crowd["arrived"] - crowd["refused"] == 200_000
     said = f"{crowd['refused']} flows of crowd were turned away: 200000 were under way at once"
     assert run.metrics["warnings"] == [said]
+
+
+_LOT = """duration = "30s"
+measure_from = "2s"
+[path]
+rate = "50mbit"
+rtt = "20ms"
+buffer = "1bdp"
+[[link]]
+name = "second"
+rate = "40mbit"
+buffer = "1bdp"
+[[link]]
+name = "third"
+rate = "30mbit"
+buffer = "1bdp"
+"""
+
+
+def _web(name: str, load: float, more: str = "") -> str:
+    model = "bounded_pareto shape 1.5 min 2kB max 200kB"
+    return (
+        f'[[workload]]\nname = "{name}"\nmodel = "{model}"\nload = {load}\ncc = "cubic"\n{more}\n'
+    )
+
+
+def test_each_link_of_a_parking_lot_has_the_load_that_is_asked(tmp_path: Path) -> None:
+    file = tmp_path / "lot.toml"
+    routes = ("bottleneck", "second", "third")
+    each = "".join(_web(name, 0.4, f'route = ["{name}"]') for name in routes)
+    file.write_text(_LOT + each)
+    run = fullpipe.run(file)
+    for workload, rate in zip(run.workload_metrics, (50e6, 40e6, 30e6), strict=True):
+        assert workload["goodput_bps"] == pytest.approx(0.4 * rate * 1448 / 1500, rel=0.05)
+    assert run.metrics["steadiness"]["verdict"] == "steady"
+
+
+def test_workloads_that_overload_a_link_together_are_refused_by_its_name(
+    tmp_path: Path, fullpipe: Fullpipe
+) -> None:
+    file = tmp_path / "lot.toml"
+    apart = _web("a", 0.6) + _web("b", 0.6, 'route = ["second"]')
+    file.write_text(_LOT + apart + _web("c", 0.6, 'route = ["second", "third"]'))
+    refused = fullpipe("run", str(file))
+    assert refused.returncode == 2
+    assert 'workload.2.load = 0.6: the flows of "b" and "c" offer' in refused.stderr
+    assert 'to link "second", which carries 38.61mbit' in refused.stderr
+    file.write_text(_LOT + apart + _web("c", 0.5, 'route = ["third"]'))
+    assert fullpipe("run", str(file)).returncode == 0

@@ -211,8 +211,9 @@ pub(crate) struct Workload {
     #[serde(default = "replayed")]
     pub(crate) model: RawValue<Model>,
     /// Mean load of all flows of the workload together, as a share of the payload that the slowest
-    /// link of the route can carry in full packets. The gaps between arrivals are scaled to reach
-    /// it; pauses within a flow stay as they are.
+    /// link of its route can carry in full packets. The gaps between arrivals are scaled to reach
+    /// it; pauses within a flow stay as they are. On each link, the workloads whose data cross it at
+    /// one time must offer less than it carries; ACKs do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Load>", extend("x-default" = "the load of the source; required for models that draw arrivals"))]
     pub(crate) load: Option<RawValue<Load>>,

@@ -77,6 +77,20 @@ impl Workload {
     pub fn key(&self, name: &str) -> String {
         self.flow.key(name)
     }
+
+    /// Returns a link as a flow finds it when it is alone.
+    fn on(&self, link: &Link) -> Wire {
+        Wire {
+            rate: link.sustained(),
+            segment: self.flow.mss,
+            header: HEADER,
+        }
+    }
+
+    /// Returns whether flows can arrive at a time.
+    fn arrives_at(&self, at: Span) -> bool {
+        self.flow.start <= at && self.stop.is_none_or(|stop| at < stop)
+    }
 }
 
 impl Scenario {
@@ -111,17 +125,15 @@ impl Scenario {
         }
     }
 
+    /// Returns the index of the slowest link of a workload's route.
+    pub fn slowest(&self, workload: &Workload) -> usize {
+        let route = workload.flow.route.iter().copied();
+        let slowest = route.min_by_key(|index| self.link(*index).sustained());
+        slowest.expect("a route has a link")
+    }
+
     /// Returns the slowest link of a workload's route, as a flow finds it when it is alone.
     pub fn wire(&self, workload: &Workload) -> Wire {
-        let rate = self
-            .route(&workload.flow.route)
-            .map(Link::sustained)
-            .min()
-            .expect("a route has a link");
-        Wire {
-            rate,
-            segment: workload.flow.mss,
-            header: HEADER,
-        }
+        workload.on(self.link(self.slowest(workload)))
     }
 }

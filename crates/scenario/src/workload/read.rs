@@ -285,10 +285,10 @@ fn shown(path: &Path) -> String {
         .into_owned()
 }
 
-/// Scales the arrivals of each workload to its load, and refuses more than its link can carry.
+/// Scales the arrivals of each workload to its load, and refuses more than a link of its route can carry: all
+/// workloads whose data cross it, while they arrive at the same time. ACKs take no part.
 pub(crate) fn check_loads(scenario: &mut Scenario, raw: &[raw::Workload]) -> Result<(), Error> {
-    let mut all: Vec<ArrivalSource> = Vec::with_capacity(scenario.workloads.len());
-    let mut before = 0.0;
+    let mut all: Vec<(ArrivalSource, f64)> = Vec::with_capacity(scenario.workloads.len());
     for (workload, raw) in scenario.workloads.iter().zip(raw) {
         let capacity = scenario.wire(workload).capacity();
         let (key, value) = match (&raw.load, &raw.source) {
@@ -318,31 +318,112 @@ pub(crate) fn check_loads(scenario: &mut Scenario, raw: &[raw::Workload]) -> Res
                 .sum::<f64>()
                 / lasts.as_secs_f64();
         }
-        if before + offered >= capacity.as_f64() {
-            let carried = capacity.as_f64();
-            let problem = format!(
-                "{} {}, and the link carries {} without headers",
-                match all.is_empty() {
-                    true => "the flows of this workload offer",
-                    false => "the flows of this and the preceding workloads offer",
-                },
-                to_a_thousandth(before + offered),
-                to_a_thousandth(carried)
-            );
-            let most = 1.0 - before / carried;
+        all.push((arriving, offered));
+        if let Some(full) = scenario.fullest(workload, &all) {
+            let problem = full.problem(workload);
+            let carried = full.carries / capacity.as_f64();
+            let most = (1.0 - full.others) * carried;
             let fix = match most > 0.02 {
-                true => format!("give a load below {most:.2}, or a faster link"),
-                false => "give a faster link".to_owned(),
+                true => format!(
+                    "give a load below {:.2}, or a faster link",
+                    down(most.min(1.0))
+                ),
+                false => "give a faster link, or the workloads smaller loads".to_owned(),
             };
             return refuse(problem, fix);
         }
-        before += offered;
-        all.push(arriving);
     }
-    for (workload, arriving) in scenario.workloads.iter_mut().zip(all) {
+    for (workload, (arriving, _)) in scenario.workloads.iter_mut().zip(all) {
         workload.arriving = Written(arriving);
     }
     Ok(())
+}
+
+/// Rounds down to two digits after the point.
+fn down(share: f64) -> f64 {
+    (share * 100.0 + 1e-6).floor() / 100.0
+}
+
+/// A link whose workloads offer more than it carries.
+struct Full<'a> {
+    link: &'a str,
+    /// Payload in full packets of the last workload that it carries, in bit/s.
+    carries: f64,
+    /// Shares of it that the last workload offers, and the others.
+    own: f64,
+    others: f64,
+    /// Names of the others.
+    names: Vec<&'a str>,
+}
+
+impl Full<'_> {
+    fn problem(&self, workload: &Workload) -> String {
+        let own = workload.flow.name.as_str();
+        let names = self.names.iter().copied().chain([own]);
+        let names: Vec<String> = names.map(|name| format!("{name:?}")).collect();
+        let those = match names.as_slice() {
+            [first, .., last] if names.len() > MOST_NAMED => {
+                let others = names.len() - 2;
+                format!("the flows of {first}, {last} and {others} more workloads")
+            }
+            [rest @ .., last] if !rest.is_empty() => {
+                format!("the flows of {} and {last}", rest.join(", "))
+            }
+            _ => "the flows of this workload".to_owned(),
+        };
+        format!(
+            "{those} offer {} to link {:?}, which carries {} without headers",
+            to_a_thousandth((self.others + self.own) * self.carries),
+            self.link,
+            to_a_thousandth(self.carries)
+        )
+    }
+}
+
+/// Largest number of workloads that an error names.
+const MOST_NAMED: usize = 4;
+
+impl Scenario {
+    /// Returns the link of the last workload's route that leaves it the least share, if the workloads up to it
+    /// offer more than it carries; `all` has the rates that they offer.
+    fn fullest(&self, last: &Workload, all: &[(ArrivalSource, f64)]) -> Option<Full<'_>> {
+        let all: Vec<_> = self
+            .workloads
+            .iter()
+            .zip(all.iter().map(|(_, offered)| *offered))
+            .collect();
+        let (&(_, offered), before) = all.split_last()?;
+        // The sum is largest when one of them begins.
+        let begins = before.iter().map(|(other, _)| other.flow.start);
+        let times: Vec<Span> = begins
+            .chain([last.flow.start])
+            .filter(|at| last.arrives_at(*at))
+            .collect();
+        let route = last.flow.route.iter();
+        let each =
+            route.flat_map(|index| times.iter().map(move |at| (index, self.link(*index), at)));
+        let full = each.filter_map(|(index, link, at)| {
+            let carries = |workload: &Workload| workload.on(link).capacity().as_f64();
+            let here = before
+                .iter()
+                .filter(|(other, _)| other.flow.route.contains(index) && other.arrives_at(*at));
+            let full = Full {
+                link: &link.name,
+                carries: carries(last),
+                own: offered / carries(last),
+                others: here
+                    .clone()
+                    .map(|(other, rate)| rate / carries(other))
+                    .sum(),
+                names: here.map(|(other, _)| other.flow.name.as_str()).collect(),
+            };
+            (full.others + full.own >= 1.0).then_some(full)
+        });
+        full.min_by(|a, b| {
+            let left = |full: &Full<'_>| (1.0 - full.others) * full.carries;
+            left(a).total_cmp(&left(b))
+        })
+    }
 }
 
 /// Rounds a rate to a thousandth of itself.

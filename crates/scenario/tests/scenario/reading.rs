@@ -1,7 +1,7 @@
 //! Reading valid scenarios: values, defaults, names, overrides.
 
 use fullpipe_path::{Distribution, Jitter, Loss, Moments};
-use fullpipe_scenario::{Buffer, Pacing, ParamValue, Policer, ReceiveWindow, Scenario};
+use fullpipe_scenario::{Buffer, Pacing, ParamValue, Policer, ReceiveWindow, Scenario, Workload};
 use fullpipe_units::{Bytes, Rate, Span};
 
 /// A scenario with every key at a value other than its default.
@@ -495,4 +495,50 @@ fn the_usual_warm_up_is_100_rtts_with_full_buffers() {
         Span::from_millis(4_000 + 3_960 + 12_000),
         "links of both directions count"
     );
+}
+
+/// The mean rates of the flows of each workload, in bit/s.
+fn offered(rest: &str) -> Vec<f64> {
+    let read = parse(&format!(
+        "duration = \"20s\"\n[path]\nrate = \"50mbit\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\n{rest}"
+    ));
+    let rate = |workload: &Workload| workload.arriving().offered();
+    read.workloads.iter().map(rate).collect()
+}
+
+fn link(name: &str, rate: &str) -> String {
+    format!("[[link]]\nname = \"{name}\"\nrate = \"{rate}\"\nbuffer = \"1bdp\"\n")
+}
+
+fn web(load: f64, rest: &str) -> String {
+    let model = "lognormal median 10kB sigma 1";
+    format!("[[workload]]\ncc = \"cubic\"\nmodel = \"{model}\"\nload = {load}\n{rest}\n")
+}
+
+#[test]
+fn a_load_is_a_share_of_the_slowest_link_of_the_route() {
+    let lot = link("second", "40mbit")
+        + &link("third", "30mbit")
+        + &web(0.4, "")
+        + &web(0.4, r#"route = ["second"]"#)
+        + &web(0.4, r#"route = ["third"]"#)
+        + &web(0.4, r#"route = ["bottleneck", "second", "third"]"#);
+    let payload = 1448.0 / 1500.0;
+    for (offered, rate) in offered(&lot).iter().zip([50e6, 40e6, 30e6, 30e6]) {
+        assert!(
+            (offered / (0.4 * rate * payload) - 1.0).abs() < 1e-6,
+            "{offered} {rate}"
+        );
+    }
+}
+
+#[test]
+fn only_workloads_that_share_a_link_at_one_time_share_its_capacity() {
+    let second = link("second", "50mbit");
+    let apart = web(0.6, "") + &web(0.6, r#"route = ["second"]"#);
+    assert_eq!(offered(&(second.clone() + &apart)).len(), 2);
+    let acks = web(0.6, r#"reverse_route = ["second"]"#) + &web(0.6, r#"route = ["second"]"#);
+    assert_eq!(offered(&(second + &acks)).len(), 2, "ACKs do not count");
+    let one_after_the_other = web(0.6, r#"stop = "10s""#) + &web(0.6, r#"start = "10s""#);
+    assert_eq!(offered(&one_after_the_other).len(), 2);
 }

@@ -3,7 +3,7 @@
 
 use fullpipe_scenario::{Error, Scenario};
 use fullpipe_units::{Span, Time};
-use fullpipe_workload::{Chunk, Delays, Jobs};
+use fullpipe_workload::{Chunk, Delays, Jobs, Wire};
 
 /// Highest port of the senders of arriving flows; higher ports are for the other flows.
 pub(crate) const LAST_PORT: u16 = 60_000;
@@ -90,19 +90,28 @@ impl ExpandedWorkload {
         &self.scenario.flows[self.scenario.flows.len() - self.arrivals.len()..]
     }
 
-    /// Returns the most flows under way at once if all shared the slowest link equally (processor
-    /// sharing).
+    /// Returns the most flows under way at once if those with the same slowest link shared it equally
+    /// (processor sharing).
     fn at_once(&self, scenario: &Scenario) -> u64 {
-        let wires = scenario
-            .workloads
-            .iter()
-            .map(|workload| scenario.wire(workload));
-        let Some(wire) = wires.min_by_key(|wire| wire.rate) else {
-            return 0;
-        };
+        let workloads = scenario.workloads.iter();
+        let slowest: Vec<usize> = workloads.map(|each| scenario.slowest(each)).collect();
+        let first = |(workload, link): &(usize, &usize)| !slowest[..*workload].contains(link);
+        let links = slowest.iter().enumerate().filter(first);
+        links
+            .map(|(workload, link)| {
+                let wire = scenario.wire(&scenario.workloads[workload]);
+                self.at_once_on(wire, |arrival| slowest[arrival.workload] == *link)
+            })
+            .sum()
+    }
+
+    /// Returns the most flows under way at once of those that share a link equally.
+    fn at_once_on(&self, wire: Wire, shares: impl Fn(&Arrival) -> bool) -> u64 {
         let mut jobs = Jobs::new(wire);
         let start = |flow: &fullpipe_scenario::Flow| Time::ZERO + flow.start;
-        for (flow, arrival) in self.flows().iter().zip(&self.arrivals) {
+        let all = self.flows().iter().zip(&self.arrivals);
+        let those: Vec<_> = all.filter(|(_, arrival)| shares(arrival)).collect();
+        for (flow, arrival) in &those {
             jobs.add(
                 start(flow),
                 flow.bytes.unwrap_or_default(),
@@ -113,12 +122,12 @@ impl ExpandedWorkload {
         let mut ends: Vec<Time> = jobs
             .shared()
             .into_iter()
-            .zip(self.flows())
-            .map(|(took, flow)| start(flow) + took)
+            .zip(&those)
+            .map(|(took, (flow, _))| start(flow) + took)
             .collect();
         ends.sort_unstable();
         let (mut gone, mut most) = (0, 0);
-        for (come, flow) in self.flows().iter().enumerate() {
+        for (come, (flow, _)) in those.iter().enumerate() {
             gone += ends[gone..]
                 .iter()
                 .take_while(|end| **end <= start(flow))

@@ -97,6 +97,22 @@ pub(super) const EDITS: &[(&str, &str)] = &[
     ),
     (
         r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[link]]\nname = \"second\"\nrate = \"40mbit\"\nbuffer = \"1bdp\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nname = \"web\"\nload = 0.6\nroute = [\"bottleneck\", \"second\"]\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nname = \"video\"\nload = 0.6\nroute = [\"second\"]\n",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[link]]\nname = \"second\"\nrate = \"40mbit\"\nbuffer = \"1bdp\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.7\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.2\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.6\nroute = [\"bottleneck\", \"second\"]\n",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.22\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.22\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.22\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.22\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.22\n",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.99\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.6\nstart = \"5s\"\n",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
         "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nstart = \"60s\"",
     ),
     (

@@ -9,8 +9,11 @@ nothing is left of its start. A result is one run, or ten or thirty runs with co
 from __future__ import annotations
 
 import argparse
+import math
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -21,7 +24,7 @@ from fullpipe.results.rows import rows_of
 from fullpipe.stats.steady import judged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 RATE, RTT = "20mbit", "40ms"
 BUFFERS = ("1bdp", "4bdp")
@@ -29,6 +32,29 @@ JITTER = {"start_jitter": RTT, "send_jitter": "600us"}
 STEADY = ("150s", "200s")
 TRANSIENT = ("30s", "60s")
 SEEDS, MANY = 10, 30
+MODELS = {
+    "exponential, mean 30 kB": 'model = "cdf"\nsource = "exponential.cdf"',
+    "bounded Pareto, shape 1.2": 'model = "bounded_pareto shape 1.2 min 1kB max 20MB"',
+    "bounded Pareto, shape 1.5": 'model = "bounded_pareto shape 1.5 min 2kB max 200kB"',
+    "lognormal, sigma 2": 'model = "lognormal median 10kB sigma 2 max 20MB"',
+}
+WORKLOAD = """duration = "60s"
+measure_from = "10s"
+[path]
+rate = "50mbit"
+rtt = "40ms"
+buffer = "1bdp"
+[[link]]
+name = "uplink"
+rate = "{uplink}"
+buffer = "60packets"
+[[workload]]
+name = "web"
+cc = "cubic"
+load = {load}
+reverse_route = ["uplink"]
+{model}
+"""
 PAIRS = (
     ["newreno", "cubic"],
     ["cubic", "bbr1"],
@@ -79,21 +105,46 @@ def rates(
         )
         return rows_of(made.metrics)
 
-    single, groups, large = [], [], []
-    for buffer in buffers:
-        with ThreadPoolExecutor(2) as pool:
-            rows = list(pool.map(partial(run, buffer), range(1, SEEDS * sets + 1)))
-        single += [_drifts(each) for each in rows]
-        groups += _sets(rows, SEEDS)
-        large += _sets(rows, MANY)
-    return Rates(*((sum(each), len(each)) for each in (single, groups, large)))
+    found = [_counted(partial(run, buffer), sets, _drifts) for buffer in buffers]
+    return Rates(*(tuple(map(sum, zip(*each, strict=True))) for each in zip(*found, strict=True)))  # type: ignore[arg-type]
 
 
-def _sets(rows: Sequence[pl.DataFrame], size: int) -> list[bool]:
-    return [
-        _drifts(pl.concat(rows[start : start + size], how="diagonal_relaxed"))
-        for start in range(0, len(rows) - size + 1, size)
-    ]
+def workload(model: str, load: float, uplink: str, sets: int) -> Rates:
+    """Returns how often the number of active flows of a workload is called drifting, with `10 * sets` seeds.
+
+    Args:
+        model: A key of `MODELS`.
+        load: The load of the link of 50 Mbit/s.
+        uplink: The rate of the link of ACKs.
+        sets: Sets of ten seeds.
+    """
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "workload.toml"
+        shares = range(1, 201)
+        sizes = [f"{round(-30_000 * math.log(1 - (each - 0.5) / 200))} {each / 200}\n" for each in shares]  # fmt: skip
+        (file.parent / "exponential.cdf").write_text("".join(sizes))
+        file.write_text(WORKLOAD.format(model=MODELS[model], load=load, uplink=uplink))
+
+        def run(seed: int) -> pl.DataFrame:
+            return rows_of(fullpipe.run(file, seed=seed).metrics)
+
+        def drifts(rows: pl.DataFrame) -> bool:
+            return judged(rows).of(["concurrent"]).verdict == "drifts"
+
+        return _counted(run, sets, drifts)
+
+
+def _counted(
+    run: Callable[[int], pl.DataFrame], sets: int, drifts: Callable[[pl.DataFrame], bool]
+) -> Rates:
+    with ThreadPoolExecutor(2) as pool:
+        rows = list(pool.map(run, range(1, SEEDS * sets + 1)))
+    found = []
+    for size in (1, SEEDS, MANY):
+        starts = range(0, len(rows) - size + 1, size)
+        parts = [pl.concat(rows[at : at + size], how="diagonal_relaxed") for at in starts]
+        found.append((sum(map(drifts, parts)), len(parts)))
+    return Rates(*found)
 
 
 def _drifts(rows: pl.DataFrame) -> bool:
@@ -134,7 +185,7 @@ def warm_up(names: list[str], bdps: int) -> tuple[float, float]:
     return ends[len(ends) // 2], ends[len(ends) * 9 // 10]
 
 
-def cells(found: Rates) -> str:
+def cells(found: Sequence[tuple[int, int]]) -> str:
     """Returns two cells of a table."""
     return " | ".join(
         f"{count} of {all_} ({100 * count / all_:.0f} %)" if all_ else "–" for count, all_ in found
@@ -145,7 +196,21 @@ def main() -> None:
     """Prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=10, help="sets of ten seeds")
-    sets = parser.parse_args().sets
+    parser.add_argument("--workloads", action="store_true", help="print the table of workloads")
+    asked = parser.parse_args()
+    sets = asked.sets
+    if asked.workloads:
+        print(
+            "| Workload | Load | Single runs called drifting | Sets of ten seeds called drifting |"
+        )
+        print("|---|--:|--:|--:|")
+        for model in MODELS:
+            for load in (0.1, 0.5, 0.9):
+                found = workload(model, load, "50mbit", sets)
+                print(f"| {model} | {load} | {cells(found[:2])} |", flush=True)
+        found = workload("bounded Pareto, shape 1.2", 0.3, "250kbit", sets)
+        print(f"| bounded Pareto, shape 1.2, ACKs on 0.25 Mbit/s | 0.3 | {cells(found[:2])} |")
+        return
     of = "called drifting"
     print(f"| Steady: flows | Single runs {of} | Sets of ten seeds {of} | Of thirty |")
     print("|---|--:|--:|--:|")

@@ -1,11 +1,34 @@
 use fullpipe_scenario::Scenario;
-use fullpipe_trace::FlowSummary;
-use fullpipe_units::Span;
+use fullpipe_trace::{FlowSummary, MeasuredTime};
+use fullpipe_units::{Span, Time};
 
-/// Returns what changes on purpose within the measured window, one clause each: changes of the path, rates
+/// Returns the measured window of a run. Its tested part ends when the first workload stops, if that is in its
+/// second half: from then on the number of active flows falls on purpose.
+pub fn window(scenario: &Scenario) -> MeasuredTime {
+    let whole = MeasuredTime::of_run(scenario.measure_from, scenario.duration);
+    let stops = scenario
+        .workloads
+        .iter()
+        .filter_map(|workload| workload.stop);
+    let first = stops
+        .map(|stop| Time::ZERO + stop)
+        .filter(|stop| *stop > whole.from && *stop < whole.to)
+        .min();
+    let half = whole.to.since(whole.from) / 2;
+    let late = first.filter(|stop| stop.since(whole.from) >= half);
+    MeasuredTime {
+        tested_to: late.unwrap_or(whole.to),
+        ..whole
+    }
+}
+
+/// Returns what changes on purpose within the tested part of the measured window, one clause each: changes of the path, rates
 /// and delays from a trace, flows and workloads that begin or end, and changes of an application's rate.
 pub fn changes(scenario: &Scenario, flows: &[FlowSummary]) -> Vec<String> {
-    let (from, to) = (scenario.measure_from, scenario.duration);
+    let (from, to) = (
+        scenario.measure_from,
+        window(scenario).tested_to.since(Time::ZERO),
+    );
     let within = |at: Span| at > from && at < to;
     let mut changes = Vec::new();
     let times: Vec<Span> = scenario

@@ -13,7 +13,7 @@ mod servers;
 pub use algorithms::{
     Algorithms, PROVIDES, Runner, choose, controller, media_source, resolved, rules,
 };
-pub use changes::changes;
+pub use changes::{changes, window};
 pub use is_random::is_random;
 pub use max_min::set_max_min_shares;
 pub use rates::{link_rates, rate_over_time};

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use fullpipe_cc::{Descriptor, Registry, Shared};
 use fullpipe_scenario::{App, Error, Scenario};
-use fullpipe_setup::{Algorithms, choose};
+use fullpipe_setup::{Algorithms, choose, window};
 use fullpipe_tcp::{Client, Memory, Receiver, Unresponsive};
 use fullpipe_trace::{FlowMeter, MeasuredTime, TraceLevel};
 use fullpipe_units::{Rate, Rng, Span, Time};
@@ -65,7 +65,7 @@ pub(crate) fn simulation(
     registry: &Registry,
     level: TraceLevel,
 ) -> Result<Simulation, Error> {
-    let window = MeasuredTime::of_run(scenario.measure_from, scenario.duration);
+    let window = window(scenario);
     let mut network = network(scenario, window, level);
     let mut builder = FlowBuilder {
         scenario,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use fullpipe_network::DropCause;
 use fullpipe_scenario::{Error, Scenario};
-use fullpipe_setup::{changes, set_max_min_shares};
+use fullpipe_setup::{changes, set_max_min_shares, window};
 use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{
-    AckRow, FlowSummary, MeasuredTime, PacketRow, Run, Steadiness, Summary, Trace, TraceLevel, jain,
+    AckRow, FlowSummary, PacketRow, Run, Steadiness, Summary, Trace, TraceLevel, jain,
 };
 use fullpipe_units::{Span, Time};
 
@@ -296,7 +296,7 @@ impl Simulation {
         }
         let meters = self.flows.iter().take(flows.len()).map(|flow| &flow.meter);
         set_max_min_shares(&self.scenario, &mut flows, meters);
-        let window = MeasuredTime::of_run(self.scenario.measure_from, self.scenario.duration);
+        let window = window(&self.scenario);
         let links: Vec<_> = self
             .network
             .links
@@ -320,8 +320,7 @@ impl Simulation {
             ));
         }
         let changes = changes(&self.scenario, &flows);
-        let length_s = window.to.since(window.from).as_secs_f64();
-        let steadiness = Steadiness::of(length_s, &flows, &links, &changes);
+        let steadiness = Steadiness::of(window, &flows, &workloads, &links, &changes);
         let summary = Summary {
             version: env!("CARGO_PKG_VERSION"),
             runner: "sim".to_owned(),

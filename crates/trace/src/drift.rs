@@ -4,12 +4,8 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::series::PARTS;
-
 /// Number of batches of the test of trend.
 const BATCHES: usize = 12;
-/// Number of parts in a batch.
-const PARTS_IN_BATCH: usize = PARTS / BATCHES;
 /// Number of pairs of batches.
 const PAIRS: usize = BATCHES * (BATCHES - 1) / 2;
 
@@ -48,6 +44,14 @@ pub struct FlowDrift {
     pub loss_fraction: Option<Drift>,
 }
 
+/// The courses of a workload's numbers; `None` for one that is not tested.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct WorkloadDrift {
+    /// Number of active flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrent: Option<Drift>,
+}
+
 /// The courses of a link's numbers; `None` for one that is not tested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkDrift {
@@ -70,10 +74,9 @@ impl Drift {
     /// Returns the course of a number that is a mean, from its parts in the window; `None` if a batch has
     /// no sample.
     pub(crate) fn of(parts: &[Ratio]) -> Option<Drift> {
-        let mut batches = [Ratio::default(); BATCHES];
-        for (batch, parts) in batches.iter_mut().zip(parts.chunks(PARTS_IN_BATCH)) {
-            *batch = sum(parts);
-        }
+        let edge = |batch: usize| batch * parts.len() / BATCHES;
+        let batches: [Ratio; BATCHES] =
+            std::array::from_fn(|batch| sum(&parts[edge(batch)..edge(batch + 1)]));
         let mut means = [0.0; BATCHES];
         for (mean, batch) in means.iter_mut().zip(&batches) {
             *mean = batch.mean()?;
@@ -190,6 +193,7 @@ fn permutations() -> [u64; PAIRS + 1] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::series::PARTS;
 
     fn parts(value: impl Fn(usize) -> f64, count: usize) -> Vec<Ratio> {
         (0..count)
@@ -206,6 +210,12 @@ mod tests {
         assert_eq!((drift.first, drift.last, drift.tau), (9.5, 49.5, 1.0));
         let even = Drift::of(&parts(|_| 3.0, PARTS)).unwrap();
         assert_eq!((even.first, even.last, even.tau), (3.0, 3.0, 0.0));
+    }
+
+    #[test]
+    fn batches_of_fewer_parts_differ_by_one_part() {
+        let drift = Drift::of(&parts(|index| index as f64, 54)).unwrap();
+        assert_eq!((drift.first, drift.last, drift.tau), (8.5, 44.5, 1.0));
     }
 
     #[test]

@@ -67,10 +67,7 @@ mod tests {
     #[test]
     fn a_frame_is_complete_with_its_last_byte_in_any_order() {
         let ms = |ms: u64| Time::ZERO + Span::from_millis(ms);
-        let window = MeasuredTime {
-            from: ms(100),
-            to: ms(300),
-        };
+        let window = MeasuredTime::new(ms(100), ms(300));
         let mut frames = Frames::default();
         for at in [80, 100, 120, 290] {
             frames.on_frame(&window, ms(at), Bytes::new(2_000));

@@ -204,7 +204,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::Steadiness;
+    use fullpipe_units::Time;
+
+    use crate::{MeasuredTime, Steadiness};
 
     fn summary() -> Summary {
         Summary {
@@ -219,7 +221,13 @@ mod tests {
             workloads: vec![],
             links: vec![],
             jain: None,
-            steadiness: Steadiness::of(0.1, &[], &[], &[]),
+            steadiness: Steadiness::of(
+                MeasuredTime::new(Time::ZERO, Time::MAX),
+                &[],
+                &[],
+                &[],
+                &[],
+            ),
             packets: 3,
             events: 4,
         }

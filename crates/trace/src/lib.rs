@@ -30,7 +30,7 @@ mod workload;
 pub use codes::{Codes, NO_BYTE};
 pub use columns::{COLUMNS, DeclaredColumn};
 pub use distribution::Distribution;
-pub use drift::{Drift, FlowDrift, LinkDrift, trend_p};
+pub use drift::{Drift, FlowDrift, LinkDrift, WorkloadDrift, trend_p};
 pub use histogram::{Histogram, Sampler};
 pub use levels::levels;
 pub use link_meter::LinkMeter;

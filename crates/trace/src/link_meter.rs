@@ -130,8 +130,8 @@ impl LinkMeter {
         let busy = parts(|from, to| (to.busy - from.busy).as_secs_f64());
         let waited = parts(|from, to| (to.waited - from.waited) as f64 / 1e18);
         LinkDrift {
-            utilization: Drift::of(&busy),
-            queue_delay_s: Drift::of(&waited),
+            utilization: Drift::of(&busy[done.tested()]),
+            queue_delay_s: Drift::of(&waited[done.tested()]),
         }
     }
 

@@ -15,15 +15,23 @@ pub struct MeasuredTime {
     pub from: Time,
     /// The end of the run.
     pub to: Time,
+    /// The end of the part that is tested for drift.
+    pub tested_to: Time,
 }
 
 impl MeasuredTime {
+    /// Returns the time between two times, all of it tested for drift.
+    pub const fn new(from: Time, to: Time) -> MeasuredTime {
+        MeasuredTime {
+            from,
+            to,
+            tested_to: to,
+        }
+    }
+
     /// Returns the time from `measure_from` to the end of a run of `duration`.
     pub fn of_run(measure_from: Span, duration: Span) -> MeasuredTime {
-        MeasuredTime {
-            from: Time::ZERO + measure_from,
-            to: Time::ZERO + duration,
-        }
+        MeasuredTime::new(Time::ZERO + measure_from, Time::ZERO + duration)
     }
 
     /// Returns whether an event at `time` counts.
@@ -368,13 +376,14 @@ impl FlowMeter {
             of: (to.sent - from.sent) as f64,
         });
         // The warm-up of a flow begins with its first whole part.
-        let before = course.received.before;
+        let (before, end) = (course.received.before, course.received.tested().end);
         let start = self.start.max(course.received.edge(0));
         let skip = (0..before)
             .take_while(|index| course.received.edge(*index) < start)
             .count();
         let edge = |index| (course.received.edge(index + skip) - Time::ZERO).as_secs_f64();
         let whole = |parts: &[Ratio]| {
+            let parts = &parts[..end];
             let drift = Drift::of(&parts[before..])?;
             // A warm-up longer than the window is not doubted.
             if !course.received.is_whole() {
@@ -384,9 +393,9 @@ impl FlowMeter {
         };
         FlowDrift {
             goodput_bps: whole(&goodput),
-            rtt_s: Drift::of(&rtt),
+            rtt_s: Drift::of(&rtt[course.seen.tested()]),
             queue_delay_s: whole(&queue),
-            loss_fraction: Drift::of(&loss),
+            loss_fraction: Drift::of(&loss[course.seen.tested()]),
         }
     }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Distribution;
-use crate::drift::{FlowDrift, LinkDrift};
+use crate::drift::{FlowDrift, LinkDrift, WorkloadDrift};
 use crate::slowdown::Slowdowns;
 use crate::steadiness::Steadiness;
 
@@ -240,6 +240,8 @@ metrics! {
         /// over all flows for that reason, divided by the sum over all flows and reasons.
         limited_by: BTreeMap<&'static str, f64> = Metric::one(Share, "share of time limited by")
             .form(Form::Shares),
+        /// Course of `concurrent` within the window; see [steadiness](#steadiness).
+        drift: WorkloadDrift = Metric::text(),
     }
 }
 

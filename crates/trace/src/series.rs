@@ -1,5 +1,7 @@
 //! Running totals at the edges of equal parts of a run: constant memory, and work only at the edges.
 
+use std::ops::Range;
+
 use fullpipe_units::{Span, Time};
 
 use crate::MeasuredTime;
@@ -14,6 +16,8 @@ pub(crate) struct Series<T> {
     part: Span,
     /// Number of parts before the window.
     pub(crate) before: usize,
+    /// Number of whole parts of the window that are tested for drift.
+    tested: usize,
     totals: Vec<T>,
 }
 
@@ -32,10 +36,13 @@ impl<T: Copy + Default> Series<T> {
         } else {
             0
         };
+        let tested = window.tested_to.since(window.from);
+        let whole = (tested.as_nanos() / part.as_nanos()) as usize;
         Some(Series {
             first: window.from - part * before as u64,
             part,
             before,
+            tested: whole.min(PARTS),
             totals: Vec::with_capacity(before + PARTS + 1),
         })
     }
@@ -78,6 +85,11 @@ impl<T: Copy + Default> Series<T> {
         self.first.since(Time::ZERO) < self.part
     }
 
+    /// Returns which parts are tested for drift.
+    pub(crate) fn tested(&self) -> Range<usize> {
+        self.before..self.before + self.tested
+    }
+
     /// Returns the length of a part.
     pub(crate) fn part(&self) -> Span {
         self.part
@@ -99,34 +111,22 @@ mod tests {
 
     #[test]
     fn the_edges_divide_the_window_and_a_shorter_warm_up() {
-        let window = MeasuredTime {
-            from: at(10_000),
-            to: at(70_000),
-        };
+        let window = MeasuredTime::new(at(10_000), at(70_000));
         let series = Series::<u64>::new(window, true).unwrap();
         assert_eq!((series.before, series.next()), (10, at(0)));
         let without = Series::<u64>::new(window, false).unwrap();
         assert_eq!((without.before, without.next()), (0, at(10_000)));
-        let longer = MeasuredTime {
-            from: at(70_001),
-            to: at(130_000),
-        };
+        let longer = MeasuredTime::new(at(70_001), at(130_000));
         let late = Series::<u64>::new(longer, true).unwrap();
         assert_eq!((late.before, late.is_whole()), (0, false));
         assert!(series.is_whole() && !without.is_whole());
-        let open = MeasuredTime {
-            from: at(0),
-            to: Time::MAX,
-        };
+        let open = MeasuredTime::new(at(0), Time::MAX);
         assert!(Series::<u64>::new(open, true).is_none());
     }
 
     #[test]
     fn an_edge_without_an_event_has_the_total_of_the_one_before() {
-        let window = MeasuredTime {
-            from: at(0),
-            to: at(60_000),
-        };
+        let window = MeasuredTime::new(at(0), at(60_000));
         let mut series = Series::new(window, false).unwrap();
         assert_eq!(series.pass(at(0), 0), at(1_000));
         assert_eq!(series.pass(at(3_500), 5), at(4_000));

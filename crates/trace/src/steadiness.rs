@@ -1,9 +1,10 @@
 //! Whether the numbers of a run are steady within the measured window.
 
+use fullpipe_units::Time;
 use serde::Serialize;
 
 use crate::drift::trend_p;
-use crate::{Drift, FlowSummary, LinkSummary};
+use crate::{Drift, FlowSummary, LinkSummary, MeasuredTime, WorkloadSummary};
 
 /// Probability that a run of independent batches is called drifting, over all its numbers.
 pub const LEVEL: f64 = 0.05;
@@ -16,6 +17,8 @@ pub const LEAST_WARM_UP: f64 = 0.05;
 pub const LEAST_OF_ALL: f64 = 0.02;
 /// Least difference of a retransmission rate.
 pub const LEAST_LOSS: f64 = 0.001;
+/// Least difference of a number of active flows.
+pub const LEAST_FLOWS: f64 = 2.0;
 /// Least length of the window in mean RTTs: one for each batch of the test of trend.
 const LEAST_RTTS: f64 = 12.0;
 
@@ -36,9 +39,9 @@ pub enum Steady {
 /// A number that drifts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Drifting {
-    /// `flow` or `link`.
+    /// `flow`, `workload` or `link`.
     pub of: &'static str,
-    /// Name of the flow or link.
+    /// Name of the flow, workload or link.
     pub name: String,
     /// Name of the metric.
     pub metric: &'static str,
@@ -53,6 +56,9 @@ pub struct Steadiness {
     pub verdict: Steady,
     /// Changes on purpose within the window, in clauses; empty without one.
     pub changes: String,
+    /// The end of the tested part of the window, if arrivals stop before the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tested_until_s: Option<f64>,
     /// The numbers that drift.
     pub drifting: Vec<Drifting>,
 }
@@ -68,14 +74,15 @@ struct Number<'a> {
 }
 
 impl Steadiness {
-    /// Judges the numbers of a run whose window has a length of `window_s`, in a scenario that changes within
-    /// the window as described by `changes`.
+    /// Judges the numbers of a run in a scenario that changes within the window as described by `changes`.
     pub fn of(
-        window_s: f64,
+        window: MeasuredTime,
         flows: &[FlowSummary],
+        workloads: &[WorkloadSummary],
         links: &[LinkSummary],
         changes: &[String],
     ) -> Steadiness {
+        let window_s = window.tested_to.since(window.from).as_secs_f64();
         let short = |flow: &FlowSummary| {
             flow.rtt_s
                 .mean
@@ -86,7 +93,7 @@ impl Steadiness {
             .iter()
             .filter(|flow| !over(flow)) // before the window
             .all(|flow| flow.drift.goodput_bps.is_some() && !short(flow));
-        let numbers = numbers(flows, links);
+        let numbers = numbers(flows, workloads, links);
         let mut drifting = Vec::new();
         let verdict = if !changes.is_empty() {
             Steady::Changes
@@ -104,6 +111,8 @@ impl Steadiness {
         Steadiness {
             verdict,
             changes: changes.join("; "),
+            tested_until_s: (window.tested_to < window.to)
+                .then(|| window.tested_to.since(Time::ZERO).as_secs_f64()),
             drifting,
         }
     }
@@ -137,7 +146,11 @@ impl Number<'_> {
 }
 
 /// Returns the numbers with a course. A flow's delay is that in queues, or the RTT where no runner sees queues.
-fn numbers<'a>(flows: &'a [FlowSummary], links: &'a [LinkSummary]) -> Vec<Number<'a>> {
+fn numbers<'a>(
+    flows: &'a [FlowSummary],
+    workloads: &'a [WorkloadSummary],
+    links: &'a [LinkSummary],
+) -> Vec<Number<'a>> {
     let all: f64 = flows.iter().map(|flow| flow.goodput_bps).sum();
     let mut numbers = Vec::new();
     let slowest = flows.iter().filter_map(|flow| flow.rtt_s.mean);
@@ -172,6 +185,16 @@ fn numbers<'a>(flows: &'a [FlowSummary], links: &'a [LinkSummary]) -> Vec<Number
         }
         let loss = Some(flow.loss_fraction);
         add("loss_fraction", loss, drift.loss_fraction, LEAST_LOSS);
+    }
+    for workload in workloads {
+        numbers.extend(workload.drift.concurrent.map(|drift| Number {
+            of: "workload",
+            name: &workload.name,
+            metric: "concurrent",
+            value: workload.concurrent,
+            drift,
+            least: LEAST_FLOWS,
+        }));
     }
     for link in links {
         let drift = &link.drift;

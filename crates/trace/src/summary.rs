@@ -135,13 +135,7 @@ mod tests {
     /// The worked example of docs/reference/metrics.md.
     #[test]
     fn goodput_counts_from_the_later_of_start_and_measure_from_to_the_last_byte() {
-        let mut meter = FlowMeter::new(
-            MeasuredTime {
-                from: at(1_000),
-                to: at(5_000),
-            },
-            at(500),
-        );
+        let mut meter = FlowMeter::new(MeasuredTime::new(at(1_000), at(5_000)), at(500));
         meter.on_delivered(at(900), Span::ZERO, Bytes::new(1_000_000));
         meter.on_delivered(at(1_500), Span::from_millis(10), Bytes::new(250_000));
         meter.on_delivered(at(3_000), Span::from_millis(30), Bytes::new(250_000));
@@ -163,10 +157,7 @@ mod tests {
 
     #[test]
     fn what_the_ends_saw_each_comes_to_one_flow() {
-        let window = MeasuredTime {
-            from: at(1_000),
-            to: at(5_000),
-        };
+        let window = MeasuredTime::new(at(1_000), at(5_000));
         let (mut sender, mut receiver) =
             (FlowMeter::new(window, at(0)), FlowMeter::new(window, at(0)));
         sender.on_sent(at(1_000), false);
@@ -191,14 +182,8 @@ mod tests {
 
     #[test]
     fn a_response_counts_when_it_ends_within_the_window() {
-        let mut meter = FlowMeter::new(
-            MeasuredTime {
-                from: at(1_000),
-                to: at(5_000),
-            },
-            at(0),
-        )
-        .with_responses(true);
+        let mut meter =
+            FlowMeter::new(MeasuredTime::new(at(1_000), at(5_000)), at(0)).with_responses(true);
         let response = |start, end| Response {
             start: at(start),
             end: at(end),
@@ -229,14 +214,8 @@ mod tests {
     #[test]
     fn a_link_weighs_waiting_by_time() {
         let rtt = Span::from_millis(10);
-        let mut meter = LinkMeter::new(
-            MeasuredTime {
-                from: at(0),
-                to: at(1_000),
-            },
-            Span::from_secs(1),
-            rtt,
-        );
+        let mut meter =
+            LinkMeter::new(MeasuredTime::new(at(0), at(1_000)), Span::from_secs(1), rtt);
         meter.on_transmission(Span::from_millis(10), at(0), at(250), true);
         meter.on_transmission(Span::from_millis(20), at(250), at(500), true);
         meter.on_transmission(Span::from_millis(40), at(900), at(1_100), true);
@@ -259,26 +238,13 @@ mod tests {
     #[test]
     fn what_a_shaper_holds_back_waits_too() {
         let rtt = Span::from_millis(10);
-        let mut meter = LinkMeter::new(
-            MeasuredTime {
-                from: at(0),
-                to: at(1_000),
-            },
-            Span::from_secs(1),
-            rtt,
-        );
+        let mut meter =
+            LinkMeter::new(MeasuredTime::new(at(0), at(1_000)), Span::from_secs(1), rtt);
         meter.on_held(Span::from_millis(15), at(0), at(100));
         meter.on_transmission(Span::from_millis(15), at(100), at(200), true);
         meter.on_held(Span::from_micros(20_001), at(900), at(1_100));
         assert_eq!(meter.within_rtts(), Some([0.7, 0.9]));
-        let nothing = LinkMeter::new(
-            MeasuredTime {
-                from: at(0),
-                to: at(0),
-            },
-            Span::ZERO,
-            rtt,
-        );
+        let nothing = LinkMeter::new(MeasuredTime::new(at(0), at(0)), Span::ZERO, rtt);
         assert_eq!(nothing.within_rtts(), None);
     }
 }

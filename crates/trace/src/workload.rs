@@ -2,6 +2,8 @@
 
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
+use crate::drift::{Drift, Ratio, WorkloadDrift};
+use crate::series::Series;
 use crate::slowdown::Slowdowns;
 use crate::summary::{loss_fraction, shares};
 use crate::{Distribution, FlowCounters, FlowMeter, Histogram, MeasuredTime, WorkloadSummary};
@@ -49,13 +51,19 @@ pub struct WorkloadMeter {
     since: Time,
     most: u64,
     area: u128,
+    /// The next edge of `course`, the integral at equal parts of the window.
+    next: Time,
+    course: Option<Series<u128>>,
 }
 
 impl WorkloadMeter {
     /// Creates an empty meter for a sender with `limits` [limits](WorkloadMeter::on_limits).
     pub fn new(window: MeasuredTime, limits: usize) -> WorkloadMeter {
+        let course = Series::new(window, false);
         WorkloadMeter {
             window,
+            next: course.as_ref().map_or(Time::MAX, Series::next),
+            course,
             arrived: 0,
             refused: 0,
             completed: 0,
@@ -140,6 +148,15 @@ impl WorkloadMeter {
     }
 
     fn turn(&mut self, now: Time) {
+        while self.next <= now {
+            self.hold(self.next);
+            let course = self.course.as_mut();
+            self.next = course.map_or(Time::MAX, |course| course.pass(self.next, self.area));
+        }
+        self.hold(now);
+    }
+
+    fn hold(&mut self, now: Time) {
         let held = now
             .min(self.window.to)
             .since(self.since.max(self.window.from));
@@ -148,6 +165,25 @@ impl WorkloadMeter {
         // The flows active at the start of the window count for the maximum, too.
         if held > Span::ZERO {
             self.most = self.most.max(self.active);
+        }
+    }
+
+    /// Returns the course of the number of active flows.
+    fn drifts(&self) -> WorkloadDrift {
+        let Some(course) = &self.course else {
+            return WorkloadDrift::default();
+        };
+        let part = course.part().as_nanos() as f64;
+        let totals = course.finish(self.area);
+        let parts: Vec<Ratio> = totals
+            .windows(2)
+            .map(|pair| Ratio {
+                sum: (pair[1] - pair[0]) as f64,
+                of: part,
+            })
+            .collect();
+        WorkloadDrift {
+            concurrent: Drift::of(&parts[course.tested()]),
         }
     }
 }
@@ -161,8 +197,9 @@ impl WorkloadSummary {
         slowdown: Slowdowns,
         limits: &[&'static str],
     ) -> WorkloadSummary {
-        let MeasuredTime { from, to } = meter.window;
+        let MeasuredTime { from, to, .. } = meter.window;
         meter.turn(to);
+        let drift = meter.drifts();
         let WorkloadMeter {
             sent, retransmits, ..
         } = meter;
@@ -188,6 +225,7 @@ impl WorkloadSummary {
             marks: meter.marks,
             ack_drops: meter.ack_drops,
             limited_by: shares(limits, &meter.held),
+            drift,
         }
     }
 }
@@ -202,10 +240,7 @@ mod tests {
 
     #[test]
     fn what_ends_within_the_window_is_complete_and_what_is_under_way_is_counted_over_time() {
-        let window = MeasuredTime {
-            from: at(1_000),
-            to: at(5_000),
-        };
+        let window = MeasuredTime::new(at(1_000), at(5_000));
         let mut meter = WorkloadMeter::new(window, 1);
         for start in [500, 2_000, 3_000] {
             meter.on_arrival(at(start));
@@ -244,11 +279,30 @@ mod tests {
     }
 
     #[test]
-    fn what_a_flow_measured_is_the_workloads_and_the_next_flow_begins_from_nothing() {
-        let window = MeasuredTime {
-            from: at(0),
-            to: at(5_000),
+    fn the_course_of_the_active_flows_has_their_mean_between_edges() {
+        let second = |number: u64| at(number * 1_000);
+        let window = MeasuredTime::new(second(60), second(120));
+        let mut meter = WorkloadMeter::new(window, 1);
+        // One flow more every two seconds.
+        for number in 0..60 {
+            meter.on_arrival(second(2 * number));
+        }
+        let of = |meter: WorkloadMeter| {
+            let slowdowns = Slowdowns::default();
+            WorkloadSummary::new("web".into(), "cubic".into(), meter, slowdowns, &["cwnd"])
         };
+        let drift = of(meter.clone()).drift.concurrent.unwrap();
+        assert_eq!((drift.first, drift.last, drift.tau), (35.5, 55.5, 1.0));
+        // Without an event in the window, all parts are alike.
+        let mut still = WorkloadMeter::new(window, 1);
+        still.on_arrival(second(10));
+        let drift = of(still).drift.concurrent.unwrap();
+        assert_eq!((drift.first, drift.last, drift.tau), (1.0, 1.0, 0.0));
+    }
+
+    #[test]
+    fn what_a_flow_measured_is_the_workloads_and_the_next_flow_begins_from_nothing() {
+        let window = MeasuredTime::new(at(0), at(5_000));
         let (mut meter, mut flow) = (WorkloadMeter::new(window, 1), FlowMeter::new(window, at(0)));
         for n in 0..100 {
             flow.on_sent(at(n), n == 7);

@@ -78,6 +78,12 @@ class FlowDriftMetrics(TypedDict, total=False):
     loss_fraction: DriftMetrics
 
 
+class WorkloadDriftMetrics(TypedDict, total=False):
+    """The courses of a workload's numbers; a number that is not tested has none."""
+
+    concurrent: DriftMetrics
+
+
 class LinkDriftMetrics(TypedDict, total=False):
     """The courses of a link's numbers; a number that is not tested has none."""
 
@@ -88,9 +94,9 @@ class LinkDriftMetrics(TypedDict, total=False):
 class DriftingMetrics(TypedDict):
     """A number that drifts."""
 
-    of: Literal["flow", "link"]
+    of: Literal["flow", "workload", "link"]
     name: str
-    """Name of the flow or link."""
+    """Name of the flow, workload or link."""
     metric: str
     test: Literal["trend", "warm-up"]
     """The test that found it."""
@@ -101,7 +107,9 @@ class SteadinessMetrics(TypedDict):
 
     verdict: Literal["steady", "drifts", "changes", "untested"]
     changes: str
-    """Changes on purpose within the window, in clauses; empty without one."""
+    """Changes on purpose within the tested part of the window, in clauses; empty without one."""
+    tested_until_s: NotRequired[float]
+    """The end of the tested part of the window, if arrivals stop before the end of the run."""
     drifting: list[DriftingMetrics]
 
 
@@ -273,6 +281,8 @@ class WorkloadMetrics(TypedDict):
     """Share of time for which each reason limited the flows: the sum over all flows for that reason,
     divided by the sum over all flows and reasons.
     """
+    drift: NotRequired[WorkloadDriftMetrics]
+    """Course of `concurrent` within the window; see steadiness."""
 
 
 class LinkMetrics(TypedDict):

@@ -27,6 +27,8 @@ class Length(NamedTuple):
     """End of the warm-up; None where the scenarios differ in it."""
     number: int
     """Number of times that it was prolonged."""
+    stops_s: tuple[tuple[int, float], ...] = ()
+    """Workloads whose arrivals stop, by number, with the time from there to the end of the run."""
 
     @property
     def settings(self) -> list[tuple[str, str]]:
@@ -36,6 +38,10 @@ class Length(NamedTuple):
         return [
             ("duration", f"{self.duration_s:g}s"),
             ("measure_from", f"{self.measure_from_s:g}s"),
+            *(
+                (f"workload.{number}.stop", f"{self.duration_s - before:.9g}s")
+                for number, before in self.stops_s
+            ),
         ]
 
     @property
@@ -69,25 +75,31 @@ class Length(NamedTuple):
 def lengths(scenarios: Iterable[str], until: str) -> Iterator[Length]:
     """Yields the lengths to try, one after the other: that of the scenarios, then each twice as long as the last.
 
-    Longer runs are measured in their second half: the length of the last one is their warm-up.
+    Longer runs are measured in their second half: the length of the last one is their warm-up. Workloads stop as long
+    before the end as in the first.
 
     Args:
         scenarios: Complete scenarios, as TOML.
         until: The rule, "steady".
 
     Raises:
-        RuleError: When there is no such rule, or the scenarios differ in duration.
+        RuleError: When there is no such rule, or the scenarios differ in duration or in the stops of workloads.
     """
     if until != RULE:
         raise RuleError(f'{until!r}: not a rule\n  fix: write "{RULE}"')
-    durations, begins = (set(each) for each in zip(*map(times_of, scenarios), strict=True))
+    texts = list(scenarios)
+    durations, begins = (set(each) for each in zip(*map(times_of, texts), strict=True))
     if len(durations) > 1:
         raise RuleError(f"{until}: the points differ in duration\n  fix: give it one value")
     duration = durations.pop()
+    stops = {_stops(text, duration) for text in texts}
+    if len(stops) > 1:
+        raise RuleError(f"{until}: the points differ in workload.N.stop\n  fix: give it one value")
+    stopping = stops.pop()
     yield Length(duration, begins.pop() if len(begins) == 1 else None, 0)
     for number in range(1, MOST + 1):
         begin, duration = duration, 2 * duration
-        yield Length(duration, begin, number)
+        yield Length(duration, begin, number, stopping)
 
 
 def is_drifting(verdicts: Iterable[Steadiness]) -> bool:
@@ -103,3 +115,15 @@ def times_of(scenario: str) -> tuple[float, float]:
     duration, begin = (_core.quantity(tables[key]) for key in ("duration", "measure_from"))
     assert duration and begin, "a complete scenario has both"
     return duration[0], begin[0]
+
+
+def _stops(scenario: str, duration_s: float) -> tuple[tuple[int, float], ...]:
+    """Returns the workloads that stop within the run, by number, with the time from there to its end."""
+    import tomllib
+
+    found = []
+    for number, workload in enumerate(tomllib.loads(scenario).get("workload", [])):
+        stop = _core.quantity(workload.get("stop", ""))
+        if stop and stop[0] < duration_s:
+            found.append((number, duration_s - stop[0]))
+    return tuple(found)

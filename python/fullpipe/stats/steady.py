@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fullpipe.stats.quantity import Quantity
 
 _VERDICT = "steadiness.verdict"
+_UNTIL = "steadiness.tested_until_s"
 _MOST_TOLD = 3
 _MOST_POINTS = 3
 _MOST_NAMED = 12
@@ -33,7 +34,9 @@ _FLOW = {
     "queue_delay_s": "queue_delay_s.mean",
     "rtt_s": "rtt_s.mean",
     "loss_fraction": "loss_fraction",
+    "concurrent": "concurrent",
 }
+_BY_ACTIVE = ("completion_s", "slowdown")
 _BY_QUEUE = ("rtt_s", "queue_delay_s")
 _LINK = {"utilization": "utilization", "queue_delay_s": "queue_delay_s.mean"}
 
@@ -64,7 +67,9 @@ class Drifting(NamedTuple):
         if self.flow is None:
             return own == metric and metric not in _FLOW
         # The RTT is the path's and the queue's; only the queue is tested where it is observed.
-        return flow in (None, self.flow) and (own == metric or (metric, own) == _BY_QUEUE)
+        # A workload's flows take longer as more are active.
+        slower = own == "concurrent" and metric in _BY_ACTIVE
+        return flow in (None, self.flow) and (own == metric or (metric, own) == _BY_QUEUE or slower)
 
     @property
     def text(self) -> str:
@@ -89,6 +94,8 @@ class Steadiness(NamedTuple):
     drifting: tuple[Drifting, ...] = ()
     changes: str = ""
     """Changes on purpose within the window."""
+    until_s: float | None = None
+    """End of the tested part of the window, if arrivals stop before the end of the run."""
 
     def of(self, columns: Iterable[str]) -> Steadiness:
         """Returns the verdict on some metrics only, by their columns; on all for none."""
@@ -101,37 +108,40 @@ class Steadiness(NamedTuple):
         It is empty if the course of none of them is tested, as of completion times.
         """
         wanted = list(wanted)
-        if not any(followed(column) in {*_FLOW, *_LINK} for column, _ in wanted):
-            return Steadiness("")
-        if self.verdict != "drifts":
-            return self
         drifting = tuple(
             each for each in self.drifting if any(each.is_of(*number) for number in wanted)
         )
+        tested = any(followed(column) in {*_FLOW, *_LINK} for column, _ in wanted)
+        if not tested and not drifting:
+            return Steadiness("")
+        if self.verdict != "drifts":
+            return self
         return self._replace(verdict="drifts" if drifting else "steady", drifting=drifting)
 
     @property
     def text(self) -> str:
-        """The verdict in words; empty if the numbers are steady, or nothing is known."""
+        """The verdict in words; empty if the numbers are steady in the whole window, or nothing is known."""
         if self.verdict == "changes":
             return f"not tested for drift: {self.changes}"
         if self.verdict == "untested":
             return "not tested for drift: the window is too short"
+        until = "" if self.until_s is None else f" until {self.until_s:.6g} s"
         if self.verdict != "drifts":
-            return ""
+            return f"tested for drift{until}, when arrivals stop" if until else ""
         shown = self.drifting[:_MOST_TOLD]
         texts = [each.text for each in shown]
         if more := len(self.drifting) - len(texts):
             texts.append(f"and {more} more")
         thirds = any(each.warm_up_s is None for each in shown)
         where = " from the first to the last third of the window" if thirds else ""
-        return f"not steady{where}: {'; '.join(texts)}"
+        return f"not steady{where}{until}: {'; '.join(texts)}"
 
     def record(self) -> dict[str, object]:
         """Returns the verdict for JSON, in SI units."""
         return {
             "verdict": self.verdict,
             "changes": self.changes,
+            **({} if self.until_s is None else {"tested_until_s": self.until_s}),
             "drifting": [
                 {
                     "of": each.of,
@@ -197,7 +207,7 @@ def judged(rows: pl.DataFrame) -> Steadiness:
     ]
     if len(verdicts) < LEAST_PAIRS:
         if not all(each == "drifts" for each in verdicts):
-            return Steadiness("steady")
+            return Steadiness("steady", until_s=_until(runs))
         found = [each for each in numbers if _name(each) in set.union(*said)]
         verdict = "drifts"
     else:
@@ -205,7 +215,7 @@ def judged(rows: pl.DataFrame) -> Steadiness:
         found = [each for each in numbers if _drifts(each, level, said)]
         verdict = "drifts" if found else "steady"
     drifting = sorted((_drifting(each) for each in found), key=_size, reverse=True)
-    return Steadiness(verdict, tuple(drifting))
+    return Steadiness(verdict, tuple(drifting), until_s=_until(runs))
 
 
 def by_point(rows: pl.DataFrame) -> dict[int, Steadiness]:
@@ -222,10 +232,11 @@ def by_point(rows: pl.DataFrame) -> dict[int, Steadiness]:
     said = rest.group_by("point").agg(
         verdict.unique().alias("verdicts"),
         pl.col("steadiness.changes").cast(pl.String).max().alias("changes"),
+        _ends(rest).min().alias("until"),
     )
-    for point, verdicts, changes in said.iter_rows():
+    for point, verdicts, changes, until in said.iter_rows():
         first = next((each for each in ("changes", "untested") if each in verdicts), "steady")
-        found[point] = Steadiness(first, changes=changes or "")
+        found[point] = Steadiness(first, changes=changes or "", until_s=until)
     return dict(sorted(found.items()))
 
 
@@ -280,9 +291,22 @@ def summary(verdicts: Mapping[str, Steadiness], what: str) -> list[str]:
     return [said, *shown]
 
 
+def _ends(rows: pl.DataFrame) -> pl.Expr:
+    """Returns the ends of the tested parts of the windows; null for a whole window."""
+    known = _UNTIL in rows.columns
+    return (pl.col(_UNTIL) if known else pl.lit(None)).cast(pl.Float64).fill_nan(None)
+
+
+def _until(rows: pl.DataFrame) -> float | None:
+    """Returns the earliest end of the tested part of a window; None if all of each is tested."""
+    least: float | None = rows.select(_ends(rows).min()).item()
+    return least
+
+
 def _name(number: _Number) -> str:
     """Returns the name of a number as a run's verdict has it."""
     kind = "link" if number.flow is None else "flow"
+    kind = "workload" if number.metric == "concurrent" else kind
     return f"{kind} {number.of.removeprefix('link ')} {number.metric}"
 
 
@@ -302,6 +326,7 @@ def _numbers(rows: pl.DataFrame) -> Iterator[_Number]:
         "rtt_s": limits["of_all"] * rtt,
         "loss_fraction": limits["loss"],
         "utilization": limits["of_all"],
+        "concurrent": limits["flows"],
     }
     for (index,), flow in rows.group_by("flow_index", maintain_order=True):
         name = str(flow["flow"][0])
@@ -313,6 +338,8 @@ def _numbers(rows: pl.DataFrame) -> Iterator[_Number]:
             known = quantity(column)
             if courses is not None and known is not None:
                 queue |= metric == "queue_delay_s"
+                if metric == "concurrent":
+                    known = known._replace(words="number of active flows")
                 yield _Number(name, int(str(index)), metric, known, courses, floors[metric])
     runs = rows.unique("seed", keep="first", maintain_order=True)
     suffix = ".utilization"

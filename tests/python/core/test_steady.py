@@ -15,6 +15,7 @@ import steadiness_rates
 from fullpipe import Comparison, compare, sweep
 from fullpipe import run as simulate
 from fullpipe.results.rows import rows_of
+from fullpipe.run import parse
 from fullpipe.runs import lengths
 from fullpipe.stats.quantity import quantity
 from fullpipe.stats.steady import Drifting, Steadiness, judged, lines, summary
@@ -354,3 +355,69 @@ def test_a_link_drifts_under_its_own_name() -> None:
     for column in ("link.a.queue_delay_s.p95", "queue_delay_s.p95", "link.b.utilization"):
         assert drifts.of([column]).verdict == "steady"
     assert summary({"a": drifts.of(["completion_s"])}, "cells") == []
+
+
+_OVERLOAD = """duration = "20s"
+measure_from = "4s"
+[path]
+rate = "20mbit"
+rtt = "20ms"
+buffer = "1bdp"
+[[link]]
+name = "uplink"
+rate = "100kbit"
+buffer = "20packets"
+[[workload]]
+name = "web"
+model = "bounded_pareto shape 1.5 min 2kB max 200kB"
+load = 0.5
+cc = "cubic"
+reverse_route = ["uplink"]
+"""
+"""The uplink carries fewer ACKs than the flows need."""
+
+
+def test_active_flows_that_grow_without_end_are_no_steady_result(
+    tmp_path: Path, fullpipe: Fullpipe
+) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(_OVERLOAD)
+    run = simulate(file)
+    assert {
+        "of": "workload",
+        "name": "web",
+        "metric": "concurrent",
+        "test": "trend",
+    } in run.metrics["steadiness"]["drifting"]
+    shown = " ".join(fullpipe("run", str(file)).stdout.split())
+    assert "number of active flows of web rises from " in shown
+    assert re.search(r"\d+ % of the flows of web did not complete \([\d,]+ of [\d,]+\)", shown)
+    runs = [rows_of(simulate(file, seed=seed).metrics) for seed in range(3)]
+    found = judged(pl.concat(runs, how="diagonal"))
+    assert "number of active flows of web rises" in found.text
+    for column in ("slowdown.all.flows.mean", "completion_s.p95", "concurrent"):
+        assert found.of([column]).verdict == "drifts"
+
+
+def test_the_test_ends_when_arrivals_stop_late(tmp_path: Path, fullpipe: Fullpipe) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(f"{_OVERLOAD}stop = '18s'\n")
+    verdict = simulate(file).metrics["steadiness"]
+    assert (verdict["verdict"], verdict["tested_until_s"]) == ("drifts", 18)
+    file.write_text(f"{_OVERLOAD}stop = '18s'\n".replace("100kbit", "10mbit"))
+    verdict = simulate(file).metrics["steadiness"]
+    assert (verdict["verdict"], verdict["tested_until_s"]) == ("steady", 18)
+    shown = fullpipe("run", str(file))
+    assert "tested for drift until 18 s, when arrivals stop" in shown.stdout
+
+
+def test_longer_runs_stop_arrivals_as_long_before_their_end(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(f"{_OVERLOAD}stop = '18s'\n")
+    first, second, *_ = lengths.lengths([parse(file.read_text(), str(file)).to_toml()], "steady")
+    assert not first.settings
+    assert dict(second.settings) == {
+        "duration": "40s",
+        "measure_from": "20s",
+        "workload.0.stop": "38s",
+    }

@@ -39,6 +39,7 @@ PYTHON = {
     "Vec<WorkloadSummary>": "NotRequired[list[WorkloadMetrics]]",
     "Vec<LinkSummary>": "list[LinkMetrics]",
     "FlowDrift": "NotRequired[FlowDriftMetrics]",
+    "WorkloadDrift": "NotRequired[WorkloadDriftMetrics]",
     "LinkDrift": "NotRequired[LinkDriftMetrics]",
     "Steadiness": "NotRequired[SteadinessMetrics]",
 }

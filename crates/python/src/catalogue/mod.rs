@@ -170,12 +170,13 @@ pub(crate) fn limits() -> Vec<Limit> {
 /// Returns the level and the least differences of the tests for drift, by name.
 #[pyfunction]
 pub(crate) fn drift_limits() -> BTreeMap<&'static str, f64> {
-    use fullpipe_trace::steadiness::{LEAST_LOSS, LEAST_OF_ALL, LEAST_WARM_UP, LEVEL};
+    use fullpipe_trace::steadiness::{LEAST_FLOWS, LEAST_LOSS, LEAST_OF_ALL, LEAST_WARM_UP, LEVEL};
     BTreeMap::from([
         ("level", LEVEL),
         ("warm_up", LEAST_WARM_UP),
         ("of_all", LEAST_OF_ALL),
         ("loss", LEAST_LOSS),
+        ("flows", LEAST_FLOWS),
     ])
 }
 

@@ -46,7 +46,7 @@ enum EventKind {
 
 /// Returns the whole run of a scenario from `measure_from` on, for [`Emulator::new`].
 pub fn whole(scenario: &Scenario) -> MeasuredTime {
-    MeasuredTime::of_run(scenario.measure_from, scenario.duration)
+    fullpipe_setup::window(scenario)
 }
 
 /// Refuses features that require access to the endpoints.
@@ -239,10 +239,7 @@ impl<P: Clone> Emulator<P> {
     /// Returns the metrics of the links until `end`, which is the end of the window, or earlier if
     /// the window was left open.
     pub fn summaries(&self, end: Time) -> Vec<LinkSummary> {
-        let window = MeasuredTime {
-            from: self.window.from,
-            to: end.min(self.window.to),
-        };
+        let window = MeasuredTime::new(self.window.from, end.min(self.window.to));
         self.links.iter().map(|link| link.summary(window)).collect()
     }
 }

@@ -6,7 +6,7 @@ use std::iter::Peekable;
 
 use fullpipe_cc::Descriptor;
 use fullpipe_scenario::Scenario;
-use fullpipe_setup::{changes, link_rates, set_max_min_shares};
+use fullpipe_setup::{changes, link_rates, set_max_min_shares, window};
 use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{
     FlowCounters, FlowMeter, FlowRow, FlowSummary, LinkRow, LinkSummary, Recorder, Steadiness,
@@ -75,9 +75,8 @@ pub(crate) fn run(
         || flows.iter().map(|flow| flow.sent).sum(),
         |link| link.packets,
     );
-    let length_s = (scenario.duration - scenario.measure_from).as_secs_f64();
     let changes = changes(scenario, &flows);
-    let steadiness = Steadiness::of(length_s, &flows, &rest.links, &changes);
+    let steadiness = Steadiness::of(window(scenario), &flows, &[], &rest.links, &changes);
     let summary = Summary {
         version: env!("CARGO_PKG_VERSION"),
         runner: rest.runner.name().to_owned(),

@@ -100,10 +100,10 @@ fn plan(
     let (descriptor, config) = check_flow(scenario, spec, &fullpipe_policy::registry())?;
     let index = index as u32;
     let start = Time::ZERO + scenario.start(spec);
-    let window = MeasuredTime {
-        from: Time::ZERO + scenario.measure_from,
-        to: Time::ZERO + scenario.duration,
-    };
+    let window = MeasuredTime::new(
+        Time::ZERO + scenario.measure_from,
+        Time::ZERO + scenario.duration,
+    );
     let controller = (descriptor.build)(&config, shared);
     let ecn = is_ecn_capable(spec, &controller);
     let buffer = trace_buffer(scenario, index, spec, descriptor, level)?;

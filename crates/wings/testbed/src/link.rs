@@ -86,10 +86,7 @@ struct Report {
 }
 
 /// Measures a whole run whose end is not known.
-const OPEN: MeasuredTime = MeasuredTime {
-    from: Time::ZERO,
-    to: Time::MAX,
-};
+const OPEN: MeasuredTime = MeasuredTime::new(Time::ZERO, Time::MAX);
 /// Time for servers at the far end to begin to listen.
 const SERVERS: Duration = Duration::from_secs(3);
 /// Time that processes have to end after a request.

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _MOST_FLOWS = 20
 _LEAST_SHARE = 0.005
+_MISSING = 0.02
 _LEAST_SECOND = 0.1
 _BIN = 0.004
 """Error of a quantile, as a share of it: that of the histogram's bins."""
@@ -62,6 +63,8 @@ def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float | No
             console.print(
                 f"warning{whose}: {warning}", style="yellow", markup=False, soft_wrap=True
             )
+        for line in _unfinished(run):
+            console.print(f"{line}{whose}", style="yellow", markup=False)
         for line in _steadiness(run):
             console.print(
                 f"{line}{whose}",
@@ -109,10 +112,25 @@ def _other_algorithms(runs: Sequence[RunData]) -> list[str]:
     )
 
 
+def _unfinished(run: RunData) -> Iterator[str]:
+    """Yields the share of each workload's flows that did not complete, if it is not small."""
+    for workload in run.workload_metrics:
+        arrived = workload["slowdown"]["all"]
+        if arrived is None:
+            continue
+        missing = arrived["unfinished"]
+        count = missing + (arrived["flows"]["count"] if arrived["flows"] else 0)
+        if missing > _MISSING * count:
+            yield (
+                f"{100 * missing / count:.0f} % of the flows of {workload['name']} did not complete "
+                f"({missing:,} of {count:,}): completion times and slowdowns are of the others"
+            )
+
+
 def _steadiness(run: RunData) -> Iterator[str]:
     """Yields the verdict on the run's numbers in words, if they are not steady or not tested."""
     verdict = run.metrics.get("steadiness")  # a run of an earlier version has none
-    if verdict is None or verdict["verdict"] == "steady":
+    if verdict is None or (verdict["verdict"] == "steady" and "tested_until_s" not in verdict):
         return
     from fullpipe.stats.steady import of_run  # needs polars
 

@@ -174,10 +174,7 @@ mod tests {
         let samples: Vec<_> = (0..12)
             .map(|ms| (at(ms), info(ms / 4 * 4, 0, 10)))
             .collect();
-        let window = MeasuredTime {
-            from: at(0),
-            to: at(12),
-        };
+        let window = MeasuredTime::new(at(0), at(12));
         let (codes, held) = limits(at(0), Some(at(0)), at(12), &samples, false, window);
         assert!(codes.iter().all(|code| *code == Limit::Cwnd as u8));
         assert_eq!(held[Limit::Cwnd as usize], Span::from_millis(11));
@@ -211,10 +208,7 @@ mod tests {
                 },
             ),
         ];
-        let window = MeasuredTime {
-            from: at(0),
-            to: at(100),
-        };
+        let window = MeasuredTime::new(at(0), at(100));
         let (codes, held) = limits(at(0), Some(at(20)), at(90), &samples, true, window);
         let named: Vec<&str> = codes
             .iter()

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use fullpipe_scenario::Scenario;
-use fullpipe_setup::{changes, set_max_min_shares};
+use fullpipe_setup::{changes, set_max_min_shares, window};
 use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{
     FlowCounters, FlowSummary, LinkSummary, MeasuredTime, Steadiness, Summary, Trace, jain,
@@ -156,7 +156,7 @@ pub fn reconstruct(
     facts: Facts,
     interval: Option<Span>,
 ) -> Result<Measured, AgentError> {
-    let window = MeasuredTime::of_run(scenario.measure_from, scenario.duration);
+    let window = window(scenario);
     let interval = interval.map(|interval| interval.max(LEAST_INTERVAL));
     let expanded = ExpandedWorkload::of(scenario);
     let (mut flows, epoch) = ends(
@@ -225,9 +225,14 @@ pub fn reconstruct(
         warnings.extend(limits::spoiled(spec, metrics));
     }
     let rates: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
-    let length_s = window.to.since(window.from).as_secs_f64();
     let changes = changes(scenario, &flows);
-    let steadiness = Steadiness::of(length_s, &flows, &link_summaries, &changes);
+    let steadiness = Steadiness::of(
+        window,
+        &flows,
+        &arrived.summaries,
+        &link_summaries,
+        &changes,
+    );
     let summary = Summary {
         version: env!("CARGO_PKG_VERSION"),
         runner: facts.runner,

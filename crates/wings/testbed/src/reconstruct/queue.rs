@@ -220,10 +220,7 @@ mod tests {
             Span::from_millis(21),
             "the latest waits for 9 to 30 ms"
         );
-        let window = MeasuredTime {
-            from: Time::ZERO,
-            to: at(40),
-        };
+        let window = MeasuredTime::new(Time::ZERO, at(40));
         let summary = links.summary(0, "bottleneck", window, Span::from_millis(5));
         assert_eq!((summary.drops, summary.marks, summary.packets), (1, 1, 3));
         assert!((summary.utilization - 30.0 / 40.0).abs() < 1e-12);

@@ -280,8 +280,10 @@ DAMAGES = {
     "fewer numbers, other build": Damage(
         "run sweep check", fewer_in_another_build, 0, "since only this build has them: "
     ),
-    "other fingerprints": Damage("sweep", other_fingerprints, 1, "fingerprint is 0000000000000000"),
-    "other fingerprints, other build": Damage(
+    "another form of fingerprints": Damage(
+        "sweep", other_fingerprints, 1, "fingerprint is 0000000000000000"
+    ),
+    "another form of fingerprints, other build": Damage(
         "sweep", other_fingerprints_in_another_build, 0, "4 of 4 equal"
     ),
     "no series": Damage("sweep comparison transfers", no_series, 1, "its trace is missing"),

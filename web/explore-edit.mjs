@@ -248,6 +248,7 @@ const refused = async (from, to) => {
   return [await told(), await verdicts()];
 };
 said.own.misspelled = await refused("on_ack(cx, ack) {", "on_loss(cx, lost) {}\n  on_ack(cx, ack) {");
+said.own.beside = await refused("on_ack(cx, ack) {", "onAck(cx, ack) { this.onAck(); }\n  on_ack(cx, ack) {");
 said.own.segments = await refused("cwnd: this.cwnd", "cwnd: 10");
 said.own.absent = await refused("on_ack(cx, ack) {", "on_ack(cx, ack) {\n    this.all += ack.acked;");
 await mine.fill(example.replace("on_ack(cx, ack) {", "on_ack(cx, ack) {\n    let = ;"));

@@ -47,6 +47,8 @@ METHODS = (
 """The methods of an algorithm that events call."""
 IMPORTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 """The name of a class to import: `my.module:Mine`."""
+_HOOK = re.compile(r"[oO]n(_|[A-Z])")
+"""The beginning of the name of a method that events call, or seem to."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
 
@@ -243,35 +245,52 @@ def _declared(name: str, made: type, table: str, kind: type[_Kind]) -> dict[str,
 
 
 def _refuse_stranger(name: str, made: type, method: str) -> None:
-    """Refuses a method that no other one of the class uses, if it looks like one of the contract."""
+    """Refuses a method that no other one of the class uses, if it looks like one of the contract.
+
+    `strangers` in `web/src/explore/own.ts` has the same rule, for classes in the page.
+    """
     every = (*METHODS, "decision", "observe")
-    if method in every:
+    if method in every or _is_of_fullpipe(made, method):
         return
-    missing = [each for each in every if not hasattr(made, each)]
-    plain = {each.replace("_", ""): each for each in missing}
-    hook = method.startswith("on_")
-    meant = plain.get(method.lower().replace("_", "")) or next(
-        iter(
-            get_close_matches(method, every if hook else missing, n=1, cutoff=0.6 if hook else 0.85)
-        ),
-        None,
-    )
-    if not (hook or meant):
+    plain = _plain(method)
+    if not (_HOOK.match(method) or any(_one_letter_apart(plain, _plain(each)) for each in every)):
         return
+    equal = [each for each in every if _plain(each) == plain]
+    near = [*equal, *get_close_matches(method, every, n=1, cutoff=0.6)]
     problem = f"{made.__qualname__} has a method {method}, which nothing calls"
-    did = f"did you mean {meant}? " if meant else ""
+    did = f"did you mean {near[0]}? " if near else ""
     known = f"the methods that are called: {', '.join(every)}; "
     raise _refused(name, problem, f"{did}{known}a method of your own needs another name")
 
 
+def _plain(method: str) -> str:
+    return method.replace("_", "").lower()
+
+
+def _one_letter_apart(one: str, other: str) -> bool:
+    """Whether two words are equal, or one letter is to be inserted, removed or replaced."""
+    short, long = sorted((one, other), key=len)
+    same = next((at for at, letter in enumerate(short) if letter != long[at]), len(short))
+    return short[same:] == long[same + 1 :] or short[same + 1 :] == long[same + 1 :]
+
+
+def _is_of_fullpipe(made: type, method: str) -> bool:
+    """Whether a class gets a method from a base that is fullpipe's."""
+    of = next((each for each in made.__mro__ if method in vars(each)), made)
+    return of.__module__.partition(".")[0] == "fullpipe"
+
+
 def _used(made: type) -> set[str]:
-    """Returns the names that the methods and properties of a class use, each without its own."""
+    """Returns the names that the methods and properties of a class use, each without its own.
+
+    `Decision` is that of `fullpipe.Decision`, which every class uses.
+    """
     return {
         name
         for each in made.__mro__
         for key, value in vars(each).items()
         for name in _names(value)
-        if name != key
+        if name not in (key, "Decision")
     }
 
 

@@ -164,11 +164,53 @@ def test_a_method_like_one_of_the_contract_is_refused(method: str, said: str) ->
     assert said in refused.value.fix
 
 
+class Whole(Plain):
+    """Has each method of the contract."""
+
+    observe = on_lost = on_recovery = on_sent = lambda *_: ()
+
+
+@pytest.mark.parametrize(
+    ("method", "meant"),
+    [
+        ("onAck", "on_ack"),
+        ("onRecovery", "on_recovery"),
+        ("On_Ack", "on_ack"),
+        ("onLoss", "on_lost"),
+        ("on_recover", "on_recovery"),
+        ("Decision", "decision"),
+        ("decisions", "decision"),
+        ("obsrve", "observe"),
+    ],
+)
+@pytest.mark.parametrize("place", ["class", "base"])
+def test_a_misspelled_method_beside_the_right_one_is_refused(
+    method: str, meant: str, place: str
+) -> None:
+    """A class that overrides a method of a skeleton would be judged by the skeleton's."""
+    made = type("Mine", (Whole,), {method: lambda *_: None})
+    if place == "base":
+        made = type("Mine", (made,), {})
+    with pytest.raises(package.ScenarioError, match=f"a method {method}, which nothing calls"):
+        described("mine", made)
+    with pytest.raises(package.ScenarioError, match=rf"did you mean {meant}\?"):
+        described("mine", made)
+
+
+def test_methods_of_fullpipes_own_bases_are_not_judged() -> None:
+    base = type("Base", (Plain,), {"on_shown": lambda *_: None, "__module__": "fullpipe.some"})
+    assert described("mine", type("Mine", (base,), {}))[0] == "mine"
+
+
 def test_helpers_with_other_names_are_fine() -> None:
     class Helped(Plain):
         def grow(self) -> None: ...
 
         def acked(self) -> None: ...
+
+        def once(self) -> None: ...
+
+        def decide(self) -> None: ...
 
         def _on_loss(self) -> None: ...
 

@@ -80,23 +80,35 @@ export function about(of: Class, methods: string[], layouts: Layouts): About {
   };
 }
 
-/** Returns a sentence for each method of a class that looks like one of the contract, and that nothing calls. */
+/** Returns a sentence for each method of a class that looks like one of the contract, and that nothing calls. The rule is that of
+ * a class in Python: `_refuse_stranger` in algorithms/classes.py. */
 function strangers(of: Class, methods: string[]): string[] {
   const known = [...methods, "decision", "observe"];
   const plain = (name: string) => name.replaceAll("_", "").toLowerCase();
-  const called = Object.getOwnPropertyNames(of.prototype).filter(
-    (name) => !known.includes(name) && (/^on_/.test(name) || known.some((each) => plain(each) === plain(name))),
-  );
-  // A method that another one calls is the class's own.
-  const code = Object.getOwnPropertyNames(of.prototype)
-    .map((name) => `${(of.prototype as Instance)[name]}`)
-    .join("\n");
-  return called
-    .filter((name) => !new RegExp(`\\.${name}\\b`).test(code))
-    .map((name) => {
+  const all: { name: string; code: string; method: boolean }[] = [];
+  for (let at = of.prototype; at && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+    // The text of the constructor is that of the class.
+    let rest = `${at.constructor}`;
+    for (const [name, { value, get, set }] of Object.entries(Object.getOwnPropertyDescriptors(at))) {
+      if (name === "constructor") continue;
+      all.push({ name, code: `${value} ${get} ${set}`, method: typeof value === "function" });
+      rest = rest.replace(`${value}`, "");
+    }
+    all.push({ name: "constructor", code: rest, method: false });
+  }
+  const alike = (name: string) =>
+    !known.includes(name) &&
+    !name.startsWith("_") &&
+    (/^[oO]n(_|[A-Z])/.test(name) || known.some((each) => distance(plain(each), plain(name)) <= 1));
+  // A method that another one uses is the class's own.
+  const used = (name: string) =>
+    all.some(({ name: other, code }) => other !== name && new RegExp(`(\\.|["'\`])${name}\\b`).test(code));
+  return all
+    .filter(({ name, method }) => method && alike(name) && !used(name))
+    .map(({ name }) => {
       const [likely] = known
-        .filter((each) => distance(each, name) <= 4)
-        .sort((a, b) => distance(a, name) - distance(b, name));
+        .filter((each) => distance(plain(each), plain(name)) <= 4)
+        .sort((a, b) => distance(plain(a), plain(name)) - distance(plain(b), plain(name)));
       const problem = `${of.name} has a method ${name}, which nothing calls`;
       const meant = likely ? `did you mean ${likely}? ` : "";
       return `${problem}\n  fix: ${meant}the methods that are called: ${known.join(", ")}; a method of your own needs another name`;

@@ -204,6 +204,10 @@ def test_mistakes_in_a_class_are_told_next_to_it(seen: dict[str, Any]) -> None:
         "Mine has a method on_loss, which nothing calls\n  fix: did you mean on_lost? the methods"
     )
     assert verdicts == [], "no verdict of the class before"
+    told, _ = own["beside"]
+    assert told.startswith(
+        "Mine has a method onAck, which nothing calls\n  fix: did you mean on_ack? the methods"
+    )
     told, verdicts = own["segments"]
     assert "the window is below one segment (10 of 1448 bytes) after its constructor" in told
     assert "fix: windows are in bytes: write 10 * config.smss for 10 segments" in told

@@ -72,6 +72,14 @@ pub enum Unit {
     Flag,
 }
 
+impl Unit {
+    /// Whether a value may be `file` and the name of a file.
+    pub fn takes_file(self) -> bool {
+        use Unit::{Bins, Counts, Delays, Milliseconds, Schedule};
+        matches!(self, Counts | Bins | Schedule | Delays | Milliseconds)
+    }
+}
+
 /// Description of a unit.
 #[derive(Debug)]
 pub struct Described {

@@ -67,6 +67,11 @@ impl<T> RawValue<T> {
     pub(crate) fn show(&self) -> String {
         show(&self.value)
     }
+
+    /// Returns the value as text.
+    pub(crate) fn text(&self) -> String {
+        crate::values::text_of(&self.value)
+    }
 }
 
 impl<T: ReadValue> RawValue<T> {

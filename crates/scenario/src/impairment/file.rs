@@ -12,6 +12,20 @@ const LONGEST: u64 = 64 << 20;
 /// Largest length of a line, in bytes, since errors may show it.
 const LONGEST_LINE: usize = 200;
 
+/// Returns the name of the file that a text seems to mean: after `file`, or a word with a suffix that is no number.
+pub(super) fn meant(text: &str) -> Option<&str> {
+    let is_name = |text: &str| {
+        let suffix = text.rsplit_once('.').map(|(_, suffix)| suffix);
+        suffix.is_some_and(|suffix| suffix.starts_with(char::is_alphabetic))
+            && !text.starts_with(|c: char| c.is_ascii_digit())
+            && !text.contains(char::is_whitespace)
+    };
+    match text.strip_prefix(FILE) {
+        Some(name) => Some(name.trim()),
+        None => Some(text).filter(|text| is_name(text)),
+    }
+}
+
 /// A file with one value per line.
 pub(super) struct Lines {
     name: String,

@@ -14,5 +14,6 @@ mod words;
 pub use bucket::{Policer, Shaper};
 pub(crate) use jitter::InOrder;
 pub use radio::Suspend;
+pub(crate) use words::meant;
 
 const OFF: &str = "off";

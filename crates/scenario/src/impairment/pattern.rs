@@ -12,7 +12,7 @@ use schemars::Schema;
 use toml::Value as Toml;
 
 use super::OFF;
-use super::file::Lines;
+use super::file::{self, Lines};
 use super::words::{Part, Words, schema, toml};
 use crate::raw_value::{ReadValue, Refusal};
 use crate::values::text_of;
@@ -239,11 +239,9 @@ fn one_step<T: Step>(text: &str, last: &mut Option<Span>) -> Result<(Span, T), R
         .or_else(|| text.split_once(char::is_whitespace))
     else {
         let problem = format!("\"{text}\" is not a time followed by a {}", T::NAME);
-        let is_file = text.contains('.') && !text.starts_with(|c: char| c.is_ascii_digit());
-        let fix = if is_file {
-            format!("name a file by \"file {text}\"")
-        } else {
-            format!("write both with their units, like \"{}\"", T::LATER)
+        let fix = match file::meant(text) {
+            Some(name) => format!("name a file by \"file {name}\""),
+            None => format!("write both with their units, like \"{}\"", T::LATER),
         };
         return Err(Refusal::new(problem, fix));
     };

@@ -8,7 +8,7 @@ use fullpipe_units::Span;
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
-use super::OFF;
+use super::{OFF, file};
 use crate::raw_value::{ReadValue, Refusal};
 use crate::values::{Delay, Percent, is_decimal};
 
@@ -25,7 +25,7 @@ impl<'a> Words<'a> {
     /// Splits the value of `key` into the impairment and its arguments.
     pub(super) fn read(key: &str, text: &str, folder: &'a Path) -> Result<Words<'a>, Refusal> {
         let mut words = text.split_whitespace().peekable();
-        let of = choose(key, words.peek().copied().unwrap_or_default())?;
+        let of = choose(key, text, words.peek().copied().unwrap_or_default())?;
         if of.named {
             words.next();
         }
@@ -119,7 +119,25 @@ fn of_key(key: &str) -> impl Iterator<Item = &'static Impairment> {
         .filter(move |impairment| impairment.keys.contains(&key))
 }
 
-fn choose(key: &str, first: &str) -> Result<&'static Impairment, Refusal> {
+/// Returns the values of a key that a text may stand for: one that lacks its name before a file, or a value of another key.
+pub(crate) fn meant(key: &str, text: &str) -> Vec<String> {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    if of_key(key).any(|impairment| impairment.named && impairment.name == first) {
+        return vec![text.to_owned()];
+    }
+    let Some(file) = file::meant(text) else {
+        return Vec::new();
+    };
+    of_key(key)
+        .filter(|impairment| impairment.arguments.iter().any(|one| one.unit.takes_file()))
+        .map(|impairment| match impairment.named {
+            true => format!("{} file {file}", impairment.name),
+            false => format!("file {file}"),
+        })
+        .collect()
+}
+
+fn choose(key: &str, text: &str, first: &str) -> Result<&'static Impairment, Refusal> {
     if let Some(named) = of_key(key).find(|impairment| impairment.named && impairment.name == first)
     {
         return Ok(named);
@@ -133,7 +151,14 @@ fn choose(key: &str, first: &str) -> Result<&'static Impairment, Refusal> {
     match unnamed {
         Some(unnamed) if !is_word || names.is_empty() => Ok(unnamed),
         _ => {
+            let files = meant(key, text);
             let fix = match fullpipe_units::nearest(first, &names) {
+                _ if !files.is_empty() => {
+                    format!(
+                        "name the kind of its values: \"{}\"",
+                        files.join("\" or \"")
+                    )
+                }
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => {
                     let examples: Vec<String> = of_key(key)

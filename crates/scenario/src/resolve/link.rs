@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use fullpipe_path::{Config, Limit, RatePattern};
-use fullpipe_units::{Bytes, Span};
+use fullpipe_units::{Bytes, Rate, Span};
 
 use super::optional;
 use crate::buffer::{Buffer, LinkBuffer, WITHOUT_LIMIT};
 use crate::error::Error;
+use crate::impairment::meant;
 use crate::model::{BOTTLENECK, Written};
 use crate::path_keys::{Change, Link, Path};
 use crate::queue;
@@ -88,6 +89,20 @@ fn check_radio(path: &Path, raw: &raw::Path, source: &Source) -> Result<(), Erro
     Err(source.error(&given.0, given.1, problem, "keep one of the two"))
 }
 
+/// Reads a link's rate; a pattern, or the file of one, has another key.
+fn written_rate(raw: &raw::Link, source: &Source, key: &str) -> Result<Option<Rate>, Error> {
+    let read = optional(&raw.rate, source, key);
+    let (Err(_), Some(written)) = (&read, &raw.rate) else {
+        return read;
+    };
+    let patterns = meant("rate_pattern", &written.text());
+    if patterns.is_empty() {
+        return read;
+    }
+    let fix = format!("write rate_pattern = \"{}\"", patterns.join("\" or \""));
+    Err(source.error(key, written.show(), "not a rate", fix))
+}
+
 /// Reads the link of the table `at`, named as the bottleneck. A BDP is that of `rtt`; the buffer is
 /// counted in packets of size `packet`.
 pub(crate) fn link(
@@ -99,7 +114,7 @@ pub(crate) fn link(
     let key = |name: &str| format!("{at}.{name}");
     let keys = raw.keys.read(at, source)?;
     let rate_pattern = optional(&raw.rate_pattern, source, &key("rate_pattern"))?;
-    let rate = match (optional(&raw.rate, source, &key("rate"))?, &rate_pattern) {
+    let rate = match (written_rate(raw, source, &key("rate"))?, &rate_pattern) {
         (Some(rate), _) => rate,
         (None, Some(pattern)) => pattern.mean(),
         (None, None) => {

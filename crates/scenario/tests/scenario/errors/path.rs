@@ -96,6 +96,15 @@ pub(super) const EDITS: &[(&str, &str)] = &[
         r#"loss = "0%""#,
         r#"rate_pattern = "mahimahi cellular.trace""#,
     ),
+    (r#"loss = "0%""#, r#"rate_pattern = "sat.trace""#),
+    (r#"loss = "0%""#, r#"rate_pattern = "file sat.trace""#),
+    (r#"loss = "0%""#, r#"loss = "file lost.txt""#),
+    (r#"rate = "100mbit""#, r#"rate = "sat.trace""#),
+    (r#"rate = "100mbit""#, r#"rate = "file sat.trace""#),
+    (
+        r#"rate = "100mbit""#,
+        r#"rate = "sine 20mbit..100mbit every 10s""#,
+    ),
     (
         r#"loss = "0%""#,
         r#"rate_pattern = "mahimahi file no-such.trace""#,

@@ -23,11 +23,16 @@ from fullpipe._core import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import FrameType
+    from types import FrameType, TracebackType
 
 
 UNEVALUATED = 3
 """The exit code of a command that judges, if no condition is missed and one was not evaluated."""
+
+CALL_S = 10.0
+"""Time within which a call of a class must return."""
+WAKES: int | None = getattr(signal, "SIGURG", None)
+"""The signal that wakes a waiting main thread; the system ignores it."""
 
 called: dict[str, str] = {}
 """Words of an error, and those with which the user gave them: an option for a `--set`."""
@@ -63,6 +68,43 @@ class EndlessCallError(Exception):
 
     def __init__(self, text: str = "the method does not return") -> None:
         super().__init__(text)  # a worker of a cluster sends it with its text
+
+
+class WaitingCallError(UserError):
+    """A method of a user's class waits, and does not return; the text has the method and the line."""
+
+
+class OfClassError(Exception):
+    """An exception of a user's class on its way out of a command.
+
+    No code of a command takes it for an end of its own: EOFError and `click.Abort` would be a missed condition,
+    `click.exceptions.Exit(0)` success, OSError an error about a file of the command.
+
+    Attributes:
+        error: The exception.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+    def __str__(self) -> str:
+        """Returns the exception in words."""
+        return f"{type(self.error).__name__}: {self.error}"
+
+
+def of_class(error: BaseException) -> BaseException:
+    """Returns what a user's class raises to its caller: in a command an :class:`OfClassError`.
+
+    The end by a signal is unchanged, and so is the core's own error about the class, which has no traceback.
+    """
+    if not Exit.of_command or isinstance(error, Stopped | OfClassError):
+        return error
+    return (
+        error
+        if isinstance(error, ScenarioError) and error.__traceback__ is None
+        else OfClassError(error)
+    )
 
 
 class FailedRunsError(UserError):
@@ -139,8 +181,14 @@ class Exit:
     """Whether it leaves out the clean-up of the interpreter and of libraries: Ray's may abort the process after its
     cluster is lost or half started, and a thread whose algorithm does not return would never end."""
 
+    alone = False
+    """Whether the command prints JSON or Markdown alone on standard output."""
+
     heard: int | None = None
     """The end to write of the pipe from which the thread of :func:`watch_signals` reads."""
+
+    endless: WaitingCallError | None = None
+    """The error to raise in the main thread when it is woken."""
 
     stopped = (0, -math.inf)
     """The number of the last signal that ended the command, and its time."""
@@ -261,10 +309,21 @@ def stoppable(
             stop.answered = True
         with suppress(OSError):  # SIGHUP: the terminal is gone
             print(
-                f"interrupted {where()}; {kept if isinstance(kept, str) else kept()}",
+                f"interrupted {where()}{_in_a_call(stop)}; {kept if isinstance(kept, str) else kept()}",
                 file=sys.stderr,
             )
         raise SystemExit(stop.code if isinstance(stop, Stopped) else 128 + signal.SIGINT) from None
+
+
+def _in_a_call(stop: BaseException) -> str:
+    """Returns the call of a class during which a signal ended the command; empty without one."""
+    notes = " ".join(getattr(stop, "__notes__", ()))
+    found = re.search(rf"{CONTROLLER}(\S+) failed at (\S+ s)", notes)
+    trace = _of_the_user(stop)
+    if not (found and trace):
+        return ""
+    name, at = found.groups()
+    return f", in {trace.tb_frame.f_code.co_name} of {name}, called at {at}"
 
 
 def heed_signals() -> None:
@@ -300,8 +359,19 @@ def watch_signals() -> None:
         reads, Exit.heard = os.pipe()
         os.set_blocking(Exit.heard, False)
         _watch(reads, bytes(ENDS), Exit.told)
-        _core.limit_calls(Exit.told)
+        limit_calls(Exit.told)
         signal.set_wakeup_fd(Exit.heard, warn_on_full_buffer=False)
+
+
+def limit_calls(exits: int | None = None) -> None:
+    """Ends a call of a class that does not return, and wakes one that waits, in a process that is fullpipe's own.
+
+    Args:
+        exits: The pipe for the exit code, if the process has one.
+    """
+    _core.limit_calls(exits, CALL_S)
+    if WAKES is not None:
+        signal.signal(WAKES, _woken)
 
 
 def _watch(reads: int, numbers: bytes, told: int | None) -> None:
@@ -337,22 +407,80 @@ def interruptible() -> Iterator[None]:
     _watch(reads, bytes([signal.SIGINT]), None)
     before = signal.set_wakeup_fd(heard, warn_on_full_buffer=False)
     signal.signal(signal.SIGINT, interrupt)
+    wakes = WAKES is not None and signal.getsignal(WAKES) is signal.SIG_DFL
+    if WAKES is not None and wakes:
+        signal.signal(WAKES, _woken)
     try:
         yield
     finally:
+        if WAKES is not None and wakes:
+            signal.signal(WAKES, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.set_wakeup_fd(before)
         os.close(heard)
 
 
 def end_call(thread: int) -> None:
-    """Raises :class:`EndlessCallError` in a thread, at its next step, unless a debugger waits there."""
+    """Raises :class:`EndlessCallError` in a thread, at its next step, unless a debugger waits there.
+
+    A main thread that waits is woken for it.
+    """
+    if not _is_debugged(thread):
+        _raise_in(thread, EndlessCallError)
+        if thread == threading.main_thread().ident:
+            _wake()
+
+
+def end_wait(thread: int) -> None:
+    """Ends the command if the call of a thread waits still, which only the main thread can be woken from."""
+    if thread != threading.main_thread().ident and (text := waiting(thread)):
+        Exit.endless = WaitingCallError(text)
+        _wake()
+
+
+def waiting(thread: int) -> str | None:
+    """Returns the error about a thread's call that does not return, with its place; None if a debugger waits there."""
+    frame = sys._current_frames().get(thread)
+    if frame is None or _is_debugged(thread):
+        return None
+    import traceback
+
+    own: list[traceback.FrameSummary] = []
+    for each in traceback.extract_stack(frame):
+        if Path(each.filename).is_relative_to(Path(__file__).parent):
+            own.clear()
+        elif not _is_not_the_users(each.filename):
+            own.append(each)
+    method = own[0].name if own else "a method of a class"
+    place = "".join(traceback.format_list(own)).rstrip()
+    return f"{method} does not return\n{place}\n  fix: let each method of the class return, and wait for nothing"
+
+
+def _is_debugged(thread: int) -> bool:
+    """Whether a debugger is attached to a thread, or waits in it."""
+    monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on
+    if monitoring and monitoring.get_tool(monitoring.DEBUGGER_ID):
+        return True
     frame = sys._current_frames().get(thread)
     while frame is not None:
-        if Path(frame.f_code.co_filename).name in ("pdb.py", "bdb.py") or frame.f_trace:
-            return
+        name = Path(frame.f_code.co_filename).name
+        if name in ("pdb.py", "bdb.py") or name.startswith("pydevd") or frame.f_trace:
+            return True
         frame = frame.f_back
-    _raise_in(thread, EndlessCallError)
+    return False
+
+
+def _wake() -> None:
+    main = threading.main_thread().ident
+    if WAKES is not None and main is not None and signal.getsignal(WAKES) is _woken:
+        signal.pthread_kill(main, WAKES)
+
+
+def _woken(_number: int, _frame: object) -> None:
+    """Raises what ends the command; an exception that was raised in the main thread itself needs none of it."""
+    error, Exit.endless = Exit.endless, None
+    if error is not None:
+        raise error
 
 
 def _raise_in(thread: int, kind: type[BaseException]) -> None:
@@ -396,10 +524,11 @@ def tracebacks() -> Iterator[None]:
         with suppress(OSError):
             print("interrupted", file=sys.stderr)
         raise
-    except (Exception, SystemExit) as error:
-        import traceback
-
-        if isinstance(error, SystemExit) and not _is_of_a_controller(error):
+    except (Exception, SystemExit) as raised:
+        error: BaseException = raised
+        if isinstance(error, OfClassError):
+            error = error.error
+        elif isinstance(error, SystemExit):
             raise
         if missing := _lacks(error):
             print(
@@ -408,26 +537,55 @@ def tracebacks() -> Iterator[None]:
                 file=sys.stderr,
             )
             raise SystemExit(2) from None
-        trace = error.__traceback__
-        while trace is not None and _is_not_the_users(trace.tb_frame.f_code.co_filename):
-            trace = trace.tb_next
-        notes: list[str] = getattr(error, "__notes__", [])
-        of = next((each for each in notes if each.startswith(CONTROLLER)), None)
-        if of:
-            error.__notes__ = [each for each in notes if each != of]
-            if trace is None:  # the call itself failed: a method with other arguments
-                problem = ", ".join([f"{type(error).__name__}: {error}", *error.__notes__])
-                print(f"error: {of}: {problem}\n  fix: {_METHODS}", file=sys.stderr)
-                raise SystemExit(2) from None
-            method = trace.tb_frame.f_code.co_name
-            place = "" if method.startswith("<") else f" in {method}"
-            print(f"error: {of}{place}", file=sys.stderr)
-        traceback.print_exception(error.with_traceback(trace or error.__traceback__))
+        print(_traced(error), file=sys.stderr)
         raise SystemExit(2) from None
 
 
-def _is_of_a_controller(error: BaseException) -> bool:
-    """Whether an exception comes from a user's class: `sys.exit(0)` there is no success of the command."""
+def _traced(error: BaseException) -> str:
+    """Returns an exception with its traceback, which begins in the user's own code, and the class that raised it."""
+    import traceback
+
+    trace = _of_the_user(error)
+    notes: list[str] = getattr(error, "__notes__", [])
+    of = next((each for each in notes if each.startswith(CONTROLLER)), "")
+    others = [each for each in notes if each != of]
+    if of and trace is None:  # the call itself failed: a method with other arguments
+        problem = ", ".join([f"{type(error).__name__}: {error}", *others])
+        return f"error: {of}: {problem}\n  fix: {_METHODS}"
+    head = ""
+    if of and trace is not None:
+        method = trace.tb_frame.f_code.co_name
+        place = "" if method.startswith("<") else f" in {method}"
+        head = f"error: {of}{place}\n"
+    if of:
+        error.__notes__ = others
+    try:
+        lines = traceback.format_exception(error.with_traceback(trace or error.__traceback__))
+    finally:
+        if of:
+            error.__notes__ = notes
+    return head + "".join(lines).removesuffix("\n")
+
+
+def in_words(error: BaseException) -> str:
+    """Returns an error as the command prints it."""
+    if isinstance(error, OfClassError):
+        error = error.error
+    elif isinstance(error, ScenarioError | UserError | OSError):
+        return f"error: {error}"
+    return _traced(error)
+
+
+def _of_the_user(error: BaseException) -> TracebackType | None:
+    """Returns the traceback of an exception from the first frame of the user's own code on."""
+    trace = error.__traceback__
+    while trace is not None and _is_not_the_users(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    return trace
+
+
+def is_of_class(error: BaseException) -> bool:
+    """Whether an exception comes from a user's class, as the core has noted."""
     return any(each.startswith(CONTROLLER) for each in getattr(error, "__notes__", ()))
 
 

@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::controller::{AROUND, Given, guarded, is_raised, raised, registry};
+use crate::controller::{AROUND, Given, guarded, is_raised, passed_on, raised, registry};
 use crate::error::refused;
 use crate::flows::Files;
 
@@ -254,7 +254,7 @@ fn told(py: Python<'_>, panicked: Panicked) -> PyErr {
             .value(py)
             .call_method1("add_note", (format!("in {run}"),)),
     );
-    error
+    passed_on(error)
 }
 
 impl Drop for SweepRun {

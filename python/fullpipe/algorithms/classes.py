@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from fullpipe.algorithms.guard import admit
 from fullpipe.algorithms.plugins import give, given_as
 from fullpipe.algorithms.source import Source
-from fullpipe.errors import CONTROLLER, Stopped, refusal
+from fullpipe.errors import CONTROLLER, Exit, Stopped, of_class, refusal
 from fullpipe.scenario.origin import text_of
 
 if TYPE_CHECKING:
@@ -160,8 +160,10 @@ def imported(name: str) -> type:
             "or install the module"
         )
         raise _refused(name, f"there is no module {error.name}", fix) from None
-    except (Exception, SystemExit) as error:
-        if isinstance(error, Stopped):
+    except BaseException as error:
+        if isinstance(error, Stopped) or (
+            isinstance(error, KeyboardInterrupt) and not Exit.of_command
+        ):
             raise
         raise _noted(error, name) from None
     made = getattr(module, class_name, None)
@@ -182,7 +184,7 @@ def imported(name: str) -> type:
 
 def _noted(error: BaseException, name: str) -> BaseException:
     error.add_note(f"{CONTROLLER}{name} can't be imported")
-    return error
+    return of_class(error)
 
 
 def described(name: str, made: type) -> _core._GivenController:

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe.base.build import build
-from fullpipe.errors import Exit, Stopped, fail, how_to_add
+from fullpipe.errors import Exit, Stopped, fail, how_to_add, is_of_class, of_class
 from fullpipe.study.engine import RAY, ClusterError, NoClusterError
 from fullpipe.study.shipped import pack
 from fullpipe.study.worker import Refused
@@ -338,7 +338,7 @@ def _result(ray: Any, watch: _Watch, reference: Any) -> Done:  # noqa: ANN401
         if not isinstance(cause, ModuleNotFoundError):
             if isinstance(cause, Exception) and not isinstance(cause, ray.exceptions.RayError):
                 cause.add_note(str(error))  # with the traceback of the worker
-                raise cause from None  # as on threads
+                raise (of_class(cause) if is_of_class(cause) else cause) from None  # as on threads
             raise ClusterError(f"a task failed: {_first_line(error)}", _SAME) from error
         if cause.name == "fullpipe":
             raise ClusterError(

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe import _core
 from fullpipe.algorithms.classes import sources
-from fullpipe.errors import ENDS, UserError
+from fullpipe.errors import ENDS, UserError, limit_calls
 from fullpipe.study.engine import Shard, Step
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def serve(descriptor: int, parent: int) -> None:
     """
     if sys.platform == "linux":
         _core.end_with(parent)
-        _core.limit_calls()
+        limit_calls()
     pipe = Connection(descriptor)
     with suppress(EOFError, BrokenPipeError):
         spec = _prepared(pipe.recv_bytes())

@@ -117,30 +117,109 @@ def test_the_reference_has_the_methods_that_are_called() -> None:
     assert set(re.findall(r"^\| `(on_\w+)\(", text, re.MULTILINE)) == set(METHODS)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["check", "own.toml"],
-        ["run", "own:Raises"],
-        ["compare", "cubic", "own:Raises", "--repeat", "1"],
-        ["evaluate", "own:Raises", "--criterion", "fairness", "--quick", "--out", "out"],
-        ["attack", "search", "own:Raises", "--budget", "5s", "--out", "out"],
-    ],
-)
+COMMANDS = [
+    ["check", "own.toml"],
+    ["run", "own:Raises"],
+    ["sweep", "own:Raises", "--repeat", "2", "--out", "out"],
+    ["compare", "cubic", "own:Raises", "--repeat", "1"],
+    ["evaluate", "own:Raises", "--criterion", "fairness", "--quick", "--out", "out"],
+    ["attack", "search", "own:Raises", "--budget", "5s", "--out", "out"],
+    ["plugin", "check", "own:Raises"],
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS[:-1], ids=lambda words: words[0])
 @pytest.mark.parametrize("end", ["__import__('os')._exit(0)", "raise SystemExit(0)"])
 def test_an_algorithm_that_ends_the_process_is_an_error(
     words: list[str], end: str, fullpipe: Fullpipe, tmp_path: Path
 ) -> None:
     """A gate would be green otherwise."""
-    (tmp_path / "own.py").write_text(OWN.format(end, "None"))
-    scenario = SCENARIO.replace('cc = "bbr1"', 'cc = "own:Raises"')
-    (tmp_path / "own.toml").write_text(scenario.replace("seed = 7", 'expect = ["jain >= 1%"]'))
+    _write(tmp_path, OWN.format(end, "None"))
     done = fullpipe(*words)
     assert done.returncode == 2, done.stdout
     assert "error: " in done.stderr
 
 
-@pytest.mark.parametrize("end", ["import os; os._exit(0)", "raise SystemExit(0)"])
+def _write(folder: Path, own: str) -> None:
+    (folder / "own.py").write_text(own)
+    scenario = SCENARIO.replace('cc = "bbr1"', 'cc = "own:Raises"')
+    (folder / "own.toml").write_text(scenario.replace("seed = 7", 'expect = ["jain >= 1%"]'))
+
+
+ENDS = [
+    "raise __import__('click').exceptions.Exit(0)",
+    "raise __import__('click').Abort",
+    "raise __import__('click').UsageError('mine')",
+    "raise EOFError",
+    "input()",
+    "raise KeyboardInterrupt",
+    "raise GeneratorExit",
+    "raise SystemExit(0)",
+    "open('weights.txt')",
+    "raise BrokenPipeError",
+    "raise FileExistsError",
+    "raise __import__('fullpipe').ScenarioError('mine')",
+]
+"""Exceptions that have a meaning of their own for a command."""
+
+
+def _is_of_the_user(said: str, method: str) -> None:
+    lines = said.splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("error: controller "))
+    assert method in lines[first]
+    assert lines[first + 1].startswith("Traceback"), said
+    assert "own.py" in lines[first + 2], said
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("words", [COMMANDS[0], COMMANDS[1]], ids=lambda words: words[0])
+def test_no_exception_of_a_class_is_an_end_of_the_command(
+    words: list[str], end: str, fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    _write(tmp_path, OWN.format(end, "None"))
+    done = fullpipe(*words)
+    assert done.returncode == 2, done.stdout + done.stderr
+    _is_of_the_user(done.stderr, "own:Raises failed at")
+
+
+@pytest.mark.parametrize("end", [ENDS[0], ENDS[3]])
+@pytest.mark.parametrize("words", COMMANDS[2:], ids=lambda words: words[0])
+def test_no_command_takes_an_exception_of_a_class_for_its_own_end(
+    words: list[str], end: str, fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    _write(tmp_path, OWN.format(end, "None"))
+    done = fullpipe(*words)
+    if words[0] == "plugin":  # it judges the class
+        assert done.returncode == 1
+        assert "in line 3" in done.stdout
+        return
+    assert done.returncode == 2, done.stdout + done.stderr
+    _is_of_the_user(done.stderr, "own:Raises failed at")
+
+
+@pytest.mark.parametrize(
+    ("place", "method"),
+    [
+        (
+            "    def observe(self): raise EOFError\n    fields = {'a': fullpipe.Field()}",
+            "in observe",
+        ),
+        ("    def __getattr__(self, name): raise EOFError", "in __getattr__"),
+        ("    def on_sent(self, cx, packet): raise EOFError", "in on_sent"),
+    ],
+)
+def test_the_exception_of_each_method_is_of_the_class(
+    place: str, method: str, fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(
+        "import fullpipe\n" + OWN.format("pass", "None") + f"{place}\n"
+    )
+    done = fullpipe("run", "own:Raises", "--duration", "1s", "--trace", "10ms", "--out", "kept")
+    assert done.returncode == 2, done.stdout + done.stderr
+    _is_of_the_user(done.stderr, method)
+
+
+@pytest.mark.parametrize("end", ["import os; os._exit(0)", *ENDS])
 def test_a_module_that_ends_the_process_is_an_error(
     end: str, fullpipe: Fullpipe, tmp_path: Path
 ) -> None:
@@ -148,3 +227,4 @@ def test_a_module_that_ends_the_process_is_an_error(
     done = fullpipe("run", "own:Mine")
     assert done.returncode == 2
     assert "error: " in done.stderr
+    assert "_exit" in end or "own:Mine can't be imported\nTraceback" in done.stderr

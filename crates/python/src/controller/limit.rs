@@ -1,9 +1,11 @@
 //! The time limit of a call of a user's class: a call that does not return would let the command run forever.
 //!
 //! A thread looks at the number of calls of each thread. A number that stays the same during a call for [`LOOKS`]
-//! belongs to a call that does not return: an exception is raised in it, at its next line. A call that keeps the
-//! interpreter for as long again, like `10**10**9`, ends the process of a command. Looks are counted, not time, so that a
-//! process that was suspended is not to blame.
+//! belongs to a call that does not return: an exception is raised in it, at its next line. A call that waits, like a
+//! `sleep`, has no next line: a signal wakes it if it is on the main thread, and a command ends with an error if it is on
+//! another one. A call that is still there after as long again, because it keeps the interpreter, like `10**10**9`, or
+//! waits where no signal wakes it, ends the process of a command. Looks are counted, not time, so that a process that was
+//! suspended is not to blame.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
@@ -108,42 +110,57 @@ fn watch() {
             let number = calls.number.load(Ordering::Relaxed);
             let same = number % 2 == 1 && number == *last;
             (*last, *looks) = (number, if same { *looks + 1 } else { 0 });
+            // In threads of their own, since the call may keep the interpreter.
+            let thread = calls.thread.load(Ordering::Relaxed);
             if *looks == limit {
-                // In a thread of its own, since the call may keep the interpreter.
-                thread::spawn(move || interrupt(calls.thread.load(Ordering::Relaxed)));
+                thread::spawn(move || drop(told("end_call", thread)));
+            } else if *looks == limit + (limit / 10).max(1) && ENDS.load(Ordering::Relaxed) {
+                thread::spawn(move || drop(told("end_wait", thread)));
             } else if *looks >= 2 * limit {
                 *looks = 0;
-                end_if_kept();
+                end_if_kept(thread, move || {
+                    calls.number.load(Ordering::Relaxed) == number
+                });
             }
         }
     }
 }
 
-/// Ends the process of a command if a call keeps the interpreter.
+/// Ends the process of a command if a call keeps the interpreter, or waits still.
 #[cfg(target_os = "linux")]
-fn end_if_kept() {
+fn end_if_kept(thread: u64, still: impl FnOnce() -> bool + Send + 'static) {
     if !ENDS.load(Ordering::Relaxed) {
         return;
     }
+    let exits = EXITS.load(Ordering::Relaxed);
+    let end = move |line: &str| crate::signals::end(line, 2, (exits >= 0).then_some(exits));
     let (tell, free) = std::sync::mpsc::channel();
-    thread::spawn(move || Python::attach(|_| tell.send(()).is_ok()));
+    thread::spawn(move || {
+        Python::attach(|_| {
+            let _ = tell.send(());
+            // With the interpreter, which the call can't have got back: so it is still the same.
+            if let (true, Some(text)) = (still(), told("waiting", thread)) {
+                end(&format!("error: {text}\n"));
+            }
+        });
+    });
     if free.recv_timeout(Duration::from_secs(1)).is_err() {
-        let exits = EXITS.load(Ordering::Relaxed);
-        let line = "error: a call of an algorithm did not return, and keeps the interpreter\n  \
-                    fix: let each method of the class return\n";
-        crate::signals::end(line, 2, (exits >= 0).then_some(exits));
+        end(
+            "error: a call of an algorithm did not return, and keeps the interpreter\n  \
+             fix: let each method of the class return\n",
+        );
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn end_if_kept() {}
+fn end_if_kept(_: u64, _: impl FnOnce() -> bool) {}
 
-/// Raises an exception in the thread, at its next line.
-fn interrupt(thread: u64) {
-    let raised = Python::attach(|py| {
+/// Calls a function of Python's side with the thread of a call; returns the text that it returns. If even that fails,
+/// Ctrl-C remains.
+fn told(function: &str, thread: u64) -> Option<String> {
+    Python::attach(|py| {
         let errors = py.import("fullpipe.errors")?;
-        errors.call_method1("end_call", (thread,)).map(drop)
-    });
-    // If even that fails, Ctrl-C remains.
-    drop(raised);
+        errors.call_method1(function, (thread,))?.extract()
+    })
+    .unwrap_or(None)
 }

@@ -40,7 +40,9 @@ use crate::error::refused_class;
 
 fn build(config: &Config, shared: &mut Shared) -> AnyController {
     AnyController::User(Box::new(carried(|py| {
+        let _call = Call::begin();
         PyController::new(py, config, shared)
+            .map_err(|error| noted(py, error, config.algorithm, 0.0))
     })))
 }
 
@@ -65,7 +67,18 @@ pub(crate) const AROUND: Around = Around {
 
 /// Runs code that may call Python. Returns an exception raised by a user's class as an error.
 pub(crate) fn guarded<T>(run: impl FnOnce() -> T) -> PyResult<T> {
-    catch_unwind(AssertUnwindSafe(run)).map_err(raised)
+    catch_unwind(AssertUnwindSafe(run)).map_err(|payload| passed_on(raised(payload)))
+}
+
+/// Returns the exception that Python gets for one of a user's class: a command takes none of them for its own end.
+pub(crate) fn passed_on(error: PyErr) -> PyErr {
+    Python::attach(|py| {
+        let errors = py.import("fullpipe.errors");
+        // With its traceback, unlike `value`.
+        let raised = error.clone_ref(py).into_value(py);
+        let told = errors.and_then(|it| it.call_method1("of_class", (raised,)));
+        told.map_or(error, PyErr::from_value)
+    })
 }
 
 /// Returns the exception that a user's class raised, or the failure of a library. Resumes any other
@@ -212,11 +225,7 @@ impl PyController {
             Some(fields) => fields.len()?,
             None => 0,
         };
-        let object = {
-            let _call = Call::begin();
-            class.call1(py, (told,))
-        }
-        .map_err(|error| noted(py, error, config.algorithm, Time::ZERO))?;
+        let object = class.call1(py, (told,))?;
         let has = |name: &str| object.bind(py).hasattr(name);
         let conn = Py::new(py, PyConn::default())?;
         let cx = Py::new(py, PyContext::new(conn.clone_ref(py)))?;
@@ -239,11 +248,7 @@ impl PyController {
             new_words: 0,
             object,
         };
-        let decided = {
-            let _call = Call::begin();
-            controller.decide(py)
-        };
-        decided.map_err(|error| controller.noted(py, error, Time::ZERO))?;
+        controller.decide(py)?;
         if controller.decision.cwnd < config.smss {
             controller.refuse_small(py, config.smss, "__init__", Time::ZERO)?;
         }
@@ -257,32 +262,35 @@ impl PyController {
         method: &str,
         call: impl FnOnce(Python<'_>, &Py<PyAny>, &Py<PyContext>) -> PyResult<()>,
     ) {
+        let (algorithm, now) = (self.algorithm, cx.now.as_secs_f64());
         carried(|py| {
             let _call = Call::begin();
-            self.conn.borrow_mut(py).0 = cx.conn.clone();
-            self.cx.borrow_mut(py).begin(cx.now, cx.rng.clone());
-            call(py, &self.object, &self.cx).map_err(|error| self.noted(py, error, cx.now))?;
-            let (rng, transitions) = self.cx.borrow_mut(py).end();
-            if let Some(rng) = rng {
-                *cx.rng = rng;
-            }
-            for [from, to, reason] in transitions {
-                cx.observer.transition(
-                    cx.now,
-                    Transition {
-                        from: known(from, &mut self.new_words)?,
-                        to: known(to, &mut self.new_words)?,
-                        reason: known(reason, &mut self.new_words)?,
-                    },
-                );
-            }
-            self.decide(py)
-                .map_err(|error| self.noted(py, error, cx.now))?;
-            // Between enter and exit the transport owns the window of a class with PRR.
-            if self.decision.cwnd < cx.conn.smss && !(self.prr && cx.conn.in_recovery()) {
-                self.refuse_small(py, cx.conn.smss, method, cx.now)?;
-            }
-            Ok(())
+            let made = || {
+                self.conn.borrow_mut(py).0 = cx.conn.clone();
+                self.cx.borrow_mut(py).begin(cx.now, cx.rng.clone());
+                call(py, &self.object, &self.cx)?;
+                let (rng, transitions) = self.cx.borrow_mut(py).end();
+                if let Some(rng) = rng {
+                    *cx.rng = rng;
+                }
+                for [from, to, reason] in transitions {
+                    cx.observer.transition(
+                        cx.now,
+                        Transition {
+                            from: known(from, &mut self.new_words)?,
+                            to: known(to, &mut self.new_words)?,
+                            reason: known(reason, &mut self.new_words)?,
+                        },
+                    );
+                }
+                self.decide(py)?;
+                // Between enter and exit the transport owns the window of a class with PRR.
+                if self.decision.cwnd < cx.conn.smss && !(self.prr && cx.conn.in_recovery()) {
+                    self.refuse_small(py, cx.conn.smss, method, cx.now)?;
+                }
+                Ok(())
+            };
+            made().map_err(|error| noted(py, error, algorithm, now))
         });
     }
 
@@ -301,11 +309,6 @@ impl PyController {
             "windows are in bytes: keep it at config.smss or above".to_owned()
         };
         Err(self.broken(py, &problem, &fix))
-    }
-
-    /// Adds to an exception of the class which controller raised it, and when.
-    fn noted(&self, py: Python<'_>, error: PyErr, now: Time) -> PyErr {
-        noted(py, error, self.algorithm, now)
     }
 
     fn decide(&mut self, py: Python<'_>) -> PyResult<()> {
@@ -353,8 +356,8 @@ impl PyController {
     }
 }
 
-fn noted(py: Python<'_>, error: PyErr, algorithm: &str, now: Time) -> PyErr {
-    let at = now.as_secs_f64();
+/// Adds to an exception of the class which controller raised it, and when.
+fn noted(py: Python<'_>, error: PyErr, algorithm: &str, at: f64) -> PyErr {
     let note = format!("controller {algorithm} failed at {at:.3} s");
     // An exception that takes no note is reported without one.
     let _ = error.value(py).call_method1("add_note", (note,));
@@ -466,6 +469,12 @@ impl Controller for PyController {
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
-        row.extend(carried(|py| self.values(py)));
+        row.extend(carried(|py| {
+            let _call = Call::begin();
+            self.values(py).map_err(|error| {
+                let now = self.cx.borrow(py).now();
+                noted(py, error, self.algorithm, now)
+            })
+        }));
     }
 }

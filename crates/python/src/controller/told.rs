@@ -94,7 +94,7 @@ impl PyContext {
 impl PyContext {
     /// Time of this event, in seconds since the run began.
     #[getter]
-    fn now(&self) -> f64 {
+    pub(super) fn now(&self) -> f64 {
         self.now
     }
 

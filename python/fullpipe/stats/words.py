@@ -18,6 +18,10 @@ LARGE = 1.05
 """The least ratio, or its inverse, of a difference with an arrow."""
 
 
+LEAST_TOLD = 1e-3
+"""The least difference that is worth a sentence, in percent, points of a share or units of an index."""
+
+
 DRIFTS = "not steady within the window"
 """The end of a sentence on numbers that drift."""
 
@@ -65,13 +69,13 @@ def family(compared: Sequence[Compared]) -> list[Compared]:
 
 
 def sentences(compared: Sequence[Compared]) -> list[Sentence]:
-    """Returns a sentence for each significant difference of a family, in their order.
+    """Returns a sentence for each significant difference of a family, in their order, unless it is tiny.
 
     If delay and goodput both differ, they share a sentence.
     """
     found: list[Sentence] = []
     for each in compared:
-        if each.comparison.significant:
+        if is_told(each):
             better = way(each) if is_large(each) else 0
             found.append(Sentence(_whole(each), better, each.comparison.p, each))
     return [
@@ -94,6 +98,22 @@ def is_large(each: Compared) -> bool:
         case _:
             ratio = each.comparison.ratio.value
             return not 1 / LARGE < ratio < LARGE
+
+
+def is_told(each: Compared) -> bool:
+    """Returns whether a difference is significant, and not so small that tables show none."""
+    return bool(each.comparison.significant) and not is_tiny(each)
+
+
+def is_tiny(each: Compared) -> bool:
+    """Returns whether a difference is below a thousandth of a percent, of a point of a share, or of an index."""
+    match _kind(each):
+        case "amount" if each.quantity.unit in ("", "%"):
+            return abs(each.comparison.difference.value) * each.quantity.scale < LEAST_TOLD
+        case "percent":
+            return abs(_changes(each)[0]) < LEAST_TOLD
+        case _:
+            return False
 
 
 def by_size(found: Sequence[Sentence]) -> list[Sentence]:
@@ -123,10 +143,14 @@ def with_price(found: Sequence[Found], most: int, way_of: Callable[[Found], int]
 
 
 def none_significant(compared: Sequence[Compared]) -> str:
-    """Returns the sentence for a family without a significant difference, with the seeds that the likeliest needs."""
+    """Returns the sentence for a family without a difference to tell: with the seeds that the likeliest needs."""
     tested = [each for each in compared if each.comparison.p == each.comparison.p]
     if not tested:
         return "There is no difference: the contenders' numbers are equal for every seed."
+    if tiny := sum(each.comparison.significant for each in compared):
+        number = f"{tiny} differences are" if tiny > 1 else "One difference is"
+        bounds = f"{LEAST_TOLD:g} %, {LEAST_TOLD:g} points of a share or {LEAST_TOLD:g} of an index"
+        return f"{number} significant, and below {bounds}."
     least = min(tested, key=lambda each: each.comparison.p)
     words = f"No difference is significant. The likeliest: {_whole(least)}; "
     needed = pairs_needed(least.comparison, len(tested))

@@ -447,6 +447,23 @@ def test_no_significant_difference_says_how_many_seeds_it_needs() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("column", "base", "step"),
+    [("loss_fraction", 1e-4, 7.3e-8), ("jain", 0.9, 1e-4), ("goodput_bps", 1e7, 50.0)],
+)
+def test_a_tiny_difference_is_no_sentence(column: str, base: float, step: float) -> None:
+    """The retransmission rate was "0.0000073 points higher", by one packet."""
+    a = [base + step * (1 + 1e-3 * n) for n in NOISE]
+    tiny = _compared(column, a, [base] * 30)
+    assert tiny.comparison.significant
+    assert stats.sentences([tiny]) == []
+    assert none_significant([tiny]) == (
+        "One difference is significant, and below 0.001 %, 0.001 points of a share or 0.001 of an index."
+    )
+    large = _compared(column, [base + 1000 * step * (1 + 1e-3 * n) for n in NOISE], [base] * 30)
+    assert len(stats.sentences([tiny, large])) == 1
+
+
 def test_a_percentage_near_100_keeps_its_digits() -> None:
     cases = {41.2: "41", 98.4: "98", 99.0: "99.0", 99.6: "99.60", 99.963: "99.963", 100.0: "100"}
     assert {value: percent_digits(value) for value in cases} == cases

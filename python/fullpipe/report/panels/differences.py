@@ -17,10 +17,12 @@ from fullpipe.stats.compare import ADVISED, LEAST_PAIRS, more_seeds
 from fullpipe.stats.steady import by_point, followed
 from fullpipe.stats.words import (
     LARGE,
+    LEAST_TOLD,
     Compared,
     by_size,
     digits,
     is_large,
+    is_told,
     none_significant,
     of_means,
     percent_texts,
@@ -278,7 +280,7 @@ def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
             those = [
                 one
                 for one in bundle
-                if one.comparison.significant and (one.comparison.difference.value > 0) == up
+                if is_told(one) and (one.comparison.difference.value > 0) == up
             ]
             if not those:
                 continue
@@ -292,10 +294,12 @@ def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
 
 def _elsewhere(bundle: Sequence[Compared], up: bool) -> str:
     """Returns what holds at the settings where a difference is not, in words."""
-    significant = [each for each in bundle if each.comparison.significant]
-    other = sum((each.comparison.difference.value > 0) != up for each in significant)
-    none = len(bundle) - len(significant)
+    told = list(filter(is_told, bundle))
+    other = sum((each.comparison.difference.value > 0) != up for each in told)
+    tiny = sum(each.comparison.significant for each in bundle) - len(told)
+    none = len(bundle) - len(told) - tiny
     words = [f"{'lower' if up else 'higher'} at {other}"] if other else []
+    words += [f"below {LEAST_TOLD:g} at {tiny}"] if tiny else []
     words += [f"no significant difference at {none}"] if none else []
     return f" ({', '.join(words)})" if words else ""
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from fullpipe import _core
+from fullpipe.base.terminal import set_aside
 from fullpipe.errors import ENDS, Exit, watch_signals
 
 UNTOLD = 2
@@ -31,6 +32,7 @@ def admit() -> None:
         return
     if Exit.told is None and hasattr(os, "fork") and not _has_pool():
         _divide()
+    set_aside()
     watch_signals()
 
 

@@ -13,6 +13,8 @@ from contextlib import suppress
 from io import TextIOWrapper
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
+from fullpipe.errors import Exit
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.measure import Measurement
@@ -77,6 +79,30 @@ def open_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
     sys.stdout = cast("TextIO", _Escaping(sys.stdout or _on_null()))
     sys.stderr = cast("TextIO", _Quiet(sys.stderr or _on_null()))
+
+
+_aside: list[int] = []
+"""A copy of standard output, while it is standard error."""
+
+
+def set_aside() -> None:
+    """Keeps standard output for :func:`print_alone`: whatever a user's class prints goes to standard error.
+
+    Also what a library of it, or a process that it starts, writes without Python.
+    """
+    if Exit.alone and not _aside:
+        sys.stdout.flush()
+        _aside.append(os.dup(1))
+        os.dup2(2, 1)
+
+
+def print_alone(text: str) -> None:
+    """Prints what a command was asked to have alone on standard output, like JSON."""
+    if _aside:
+        sys.stdout.flush()
+        os.dup2(_aside[0], 1)
+        os.close(_aside.pop())
+    print(text)
 
 
 def _on_null() -> TextIO:

@@ -8,14 +8,14 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 import click
 
 from fullpipe import wings
 from fullpipe.base.terminal import open_streams
 from fullpipe.commands.listing import Program
-from fullpipe.errors import ending, fail, heed_signals, printing, tracebacks, user_errors
+from fullpipe.errors import Exit, ending, fail, heed_signals, printing, tracebacks, user_errors
 
 COMMANDS = {
     "Experiments": {
@@ -156,7 +156,14 @@ def main() -> None:
         heed_signals()
         with printing():
             _refuse_names()
+            Exit.alone = _prints_alone()
             app()
+
+
+def _prints_alone() -> bool:
+    """Whether the words ask for JSON or Markdown alone on standard output."""
+    words = list(takewhile(lambda word: word != "--", sys.argv[1:]))
+    return "--json" in words or "--markdown=-" in words or ("--markdown", "-") in pairwise(words)
 
 
 def _refuse_names() -> None:

@@ -123,7 +123,7 @@ def command(
         fullpipe check scenarios --against results/main --markdown change.md
     """
     from fullpipe.study.checks.against import LIMIT
-    from fullpipe.study.checks.command import check_all
+    from fullpipe.study.checks.command import Report, check_all
     from fullpipe.study.checks.run import Given
 
     if against is None:
@@ -132,14 +132,15 @@ def command(
                 fail(f"{name} belongs to a comparison\n  fix: add --against DIR")
     if as_json and markdown == "-":
         fail("--json and --markdown - both use standard output\n  fix: write one to a file")
-    with user_errors():
+    written = [*path, *(each.partition("=")[::2] for each in set_ or [])]
+    written += [("flow.0.cc", cc)] if cc is not None else []
+    report = Report(paths, written, junit, as_json)
+    with user_errors(), report.told():
         load_plugins(plugin)
         load_recipes(recipe)
         allow_programs(programs)
-        written = [*path, *(each.partition("=")[::2] for each in set_ or [])]
         settings = dict(path) | dict(setting(each) for each in set_ or [])
         if cc is not None:
-            written.append(("flow.0.cc", cc))
             settings["flow.0.cc"] = resolve.name_of(cc)
         loads = [
             *(word for each in recipe or [] for word in ("--recipe", str(each))),
@@ -158,5 +159,6 @@ def command(
             limit=LIMIT if limit is None else percentage(limit, "--limit"),
             engine=Engine(engine.value, threads),
             given=Given([*settings.items()], written, loads),
+            report=report,
         )
     raise SystemExit(0 if met else 1)

@@ -162,10 +162,23 @@ class Command(click.Command):
         """Parses the words; every error has the command and its words."""
         ctx.meta[WORDS] = list(args)
         try:
+            if not ctx.resilient_parsing:  # of a completion
+                self._refuse_twice(ctx, args)
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
+
+    def _refuse_twice(self, ctx: click.Context, args: list[str]) -> None:
+        """Refuses an option that has one value and is given two: click would take the last, and be silent."""
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        for param in order:
+            single = isinstance(param, click.Option) and not (param.multiple or param.is_flag)
+            if single and order.count(param) > 1:
+                raise click.BadParameter(
+                    "it is given more than once, and has one value\n  fix: write it once, with the value that counts",
+                    param_hint=f"{max(param.opts, key=len)}:",
+                )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the arguments and the options."""

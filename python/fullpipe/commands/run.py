@@ -252,7 +252,7 @@ def _run(
     said, holds = length.said(verdicts) if length else "", not is_drifting(verdicts)
     with printing():
         if as_json:
-            print(
+            terminal.print_alone(
                 json.dumps(done[0].metrics if len(done) == 1 else [each.metrics for each in done])
             )
             if not holds:

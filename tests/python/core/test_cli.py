@@ -560,3 +560,22 @@ def test_whole_digits_are_written_out() -> None:
         "12,345,678",
     ]
     assert [short(each, 2) for each in (9.96, 99.6, 123)] == ["10", "100", "123"]
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("check", "lossy", "--cc", "cubic", "--cc", "bbr1"), "--cc"),
+        (("run", "cubic", "--rate", "5mbit", "--rate=6mbit"), "--rate"),
+        (("sweep", "cubic", "--out", "a", "--out", "b"), "--out"),
+    ],
+)
+def test_an_option_with_one_value_is_not_given_two(
+    words: tuple[str, ...], option: str, fullpipe: Fullpipe
+) -> None:
+    done = fullpipe(*words)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"error: {option}: it is given more than once, and has one value\n"
+        "  fix: write it once, with the value that counts\n"
+    )

@@ -199,7 +199,9 @@ def test_a_wrong_condition_is_refused_before_any_run(
     done = fullpipe("check", ".", "--junit", "check.xml")
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
-    assert not (tmp_path / "check.xml").exists()
+    errors = ET.parse(tmp_path / "check.xml").getroot().findall("testsuite/testcase/error")
+    assert str(errors[0].text) == "not run: the check ended at base.toml"
+    assert said in str(errors[1].text)
     # Other commands refuse the file, too.
     assert fullpipe("run", "base.toml").returncode == 2
 
@@ -436,3 +438,88 @@ def test_a_miss_of_an_own_class_prints_no_command_for_the_page(
         assert done.returncode == 1, done.stderr
         assert "fullpipe run own.toml" in done.stdout
         assert ("fullpipe explore" in done.stdout) == opens
+
+
+PRINTS = """\
+import os
+import fullpipe
+
+class Broken:
+    def __init__(self, config):
+        print("all conditions met")
+        os.write(1, b"met without Python\\n")
+
+    def on_ack(self, cx, ack):
+        {}
+
+    def decision(self):
+        return fullpipe.Decision(20_000)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (PRINTS.format("1 / 0"), "controller own:Broken failed at"),
+        (PRINTS.format("raise EOFError"), "controller own:Broken failed at"),
+        (PRINTS.format("self.cwnd = ack.acked"), "controller own:Broken failed at"),
+        (PRINTS.replace("on_ack", "onAck").format("pass"), "a method onAck, which nothing calls"),
+        ("class Broken(:", "SyntaxError"),
+        ("", "has no class Broken"),
+    ],
+)
+def test_a_broken_class_has_a_record_of_each_scenario(
+    code: str, said: str, fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(code)
+    for name in ("one.toml", "two.toml"):
+        written(tmp_path, "jain >= 1%", name=name)
+    words = ("check", "one.toml", "two.toml", "--cc", "own:Broken", "--repeat", "2")
+    done = fullpipe(*words, "--json", "--junit", "check.xml")
+    assert done.returncode == 2
+    first, second = json.loads(done.stdout)
+    assert (first["file"], first["verdict"]) == ("one.toml", "error")
+    assert said in first["error"]
+    assert first["set"] == {"flow.0.cc": "own:Broken"}
+    assert second == {
+        **first,
+        "file": "two.toml",
+        "error": "not run: the check ended at one.toml",
+    }
+    suites = ET.parse(tmp_path / "check.xml").getroot().findall("testsuite")
+    assert [(each.get("tests"), each.get("errors")) for each in suites] == [("1", "1")] * 2
+    [error] = suites[0].findall("testcase/error")
+    assert said in str(error.text)
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "one.toml", "--cc", "own:Broken", "--repeat", "2"),
+        ("run", "own:Broken", "--duration", "1s"),
+        ("sweep", "own:Broken", "--duration", "1s", "--repeat", "2", "--out", "kept"),
+        ("compare", "own:Broken", "cubic", "--duration", "11s", "--repeat", "2", "--out", "kept"),
+        ("evaluate", "own:Broken", "--criterion", "fairness", "--quick", "--out", "kept"),
+        ("attack", "search", "own:Broken", "--budget", "2s", "--out", "kept"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_json_is_alone_though_a_class_prints(
+    words: tuple[str, ...], fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(PRINTS.format("pass"))
+    written(tmp_path, "jain >= 0.01%", name="one.toml")
+    done = fullpipe(*words, "--json")
+    assert json.loads(done.stdout)
+    assert "all conditions met" in done.stderr
+    assert "met without Python" in done.stderr
+
+
+def test_markdown_is_alone_though_a_class_prints(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(PRINTS.format("pass"))
+    written(tmp_path, "jain >= 0.01%", name="one.toml")
+    words = ("check", "one.toml", "--cc", "own:Broken", "--repeat", "2")
+    assert fullpipe(*words, "--out", "kept").returncode == 0
+    done = fullpipe(*words, "--against", "kept", "--markdown", "-")
+    assert done.stdout.startswith("### fullpipe check")

@@ -244,6 +244,10 @@ def test_own_code_that_is_missing_or_another_is_told(
     done = fullpipe("sweep", "kept")
     assert done.returncode == 2
     assert f"  fix: load the kept copy: {copy}" in done.stderr
+    done = fullpipe("sweep", "kept", "--repeat", "2")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: kept: there is no module mine")
+    assert f"  fix: load the kept copy: {copy}" in done.stderr
     assert "nothing to run" in fullpipe("sweep", "kept", *copy.split()).stdout
 
 

@@ -3,30 +3,77 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.base import terminal
 from fullpipe.base.progress import Counter
-from fullpipe.errors import fail, printing
+from fullpipe.errors import fail, in_words, printing
 from fullpipe.results import disk, objects
 from fullpipe.study.checkpoint import new_results
 from fullpipe.study.checks import markdown as words
 from fullpipe.study.checks import stored
 from fullpipe.study.checks.against import LIMIT, against
 from fullpipe.study.checks.run import Checked, Given, about_of, check, find, prepare
-from fullpipe.study.checks.show import records, show, sums, write_junit
+from fullpipe.study.checks.show import Unchecked, records, show, sums, write_junit
 from fullpipe.study.engine import HERE
 from fullpipe.study.execute import one_cluster, refuse_engine
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
     from fullpipe.runners import Runner
     from fullpipe.study.checks.against import Against
     from fullpipe.study.engine import Engine
+
+
+class Report:
+    """The files and records of a check, also if an error ends it."""
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        written: Sequence[tuple[str, str]],
+        junit: Path | None,
+        as_json: bool,
+    ) -> None:
+        self._paths = paths
+        self._written = written
+        self._junit = junit
+        self._as_json = as_json
+        self.done: list[Checked] = []
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Writes the verdicts so far and the error, if one leaves the block: a broken class has a record, too."""
+        try:
+            yield
+        except Exception as error:
+            if self._junit or self._as_json:
+                self._tell(error)
+            raise
+
+    def _tell(self, error: Exception) -> None:
+        with suppress(OSError):
+            there = {each.file for each in self.done}
+            left = [str(file) for file in find(self._paths) if str(file) not in there]
+            about = str(getattr(error, "file", ""))
+            ended = about if about in left else (left or [""])[0]
+            said = {ended: in_words(error)}
+            others = [
+                Unchecked(
+                    file, self._written, said.get(file, f"not run: the check ended at {ended}")
+                )
+                for file in left
+            ]
+            if self._junit:
+                write_junit(self.done, self._junit, others)
+            if self._as_json:
+                with printing():
+                    terminal.print_alone(records(self.done, others))
 
 
 def check_all(
@@ -43,6 +90,7 @@ def check_all(
     limit: float = LIMIT,
     engine: Engine = HERE,
     given: Given = Given(),  # noqa: B008  (immutable)
+    report: Report | None = None,
 ) -> bool:
     """Runs the scenarios that have conditions and prints the verdicts.
 
@@ -61,6 +109,7 @@ def check_all(
         limit: The least relative change that counts.
         engine: Where the runs execute.
         given: What options change in every scenario.
+        report: Takes the verdicts as they are made.
 
     Returns:
         Whether all conditions are met, and nothing got significantly worse.
@@ -85,7 +134,7 @@ def check_all(
         )
     # Only Markdown is on standard output if it is asked for there.
     console = terminal.console(stderr=markdown == "-")
-    done: list[Checked] = []
+    done: list[Checked] = report.done if report else []
     counter = Counter()
     about = about_of(subjects, repeat, runners) if out else {}
     with (
@@ -107,7 +156,7 @@ def check_all(
         _write(words.markdown(found, done), markdown)
     with printing():
         if as_json:
-            print(records(done))
+            terminal.print_alone(records(done))
         else:
             wall_s = time.perf_counter() - start
             console.print(
@@ -125,7 +174,7 @@ def check_all(
 def _write(text: str, where: str) -> None:
     if where == "-":
         with printing():
-            print(text, end="")
+            terminal.print_alone(text.removesuffix("\n"))
     else:
         disk.put(Path(where), text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree as ET
 
 from rich.text import Text
@@ -88,8 +88,18 @@ def reason(each: JudgedCondition) -> str:
     return f"{how_often}, worst with seed {seed}"
 
 
-def records(all_checked: Sequence[Checked]) -> str:
-    """Returns a JSON list, one object per condition, in SI units."""
+class Unchecked(NamedTuple):
+    """A scenario without verdicts."""
+
+    file: str
+    set: Sequence[tuple[str, str]]
+    """The changes that options make."""
+    error: str
+    """The reason."""
+
+
+def records(all_checked: Sequence[Checked], others: Sequence[Unchecked] = ()) -> str:
+    """Returns a JSON list, one object per condition, in SI units, and one per scenario without verdicts."""
     return json.dumps(
         [
             {
@@ -115,11 +125,17 @@ def records(all_checked: Sequence[Checked]) -> str:
             for checked in all_checked
             for each in checked.judged
         ]
+        + [
+            {"file": each.file, "set": dict(each.set), "verdict": "error", "error": each.error}
+            for each in others
+        ]
     )
 
 
-def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
-    """Writes JUnit XML, which CI systems read: a suite per scenario, a case per condition.
+def write_junit(
+    all_checked: Sequence[Checked], path: Path, others: Sequence[Unchecked] = ()
+) -> None:
+    """Writes JUnit XML, which CI systems read: a suite per scenario, a case per condition, or one with an error.
 
     Raises:
         OSError: When it can't be written.
@@ -127,6 +143,12 @@ def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
 
     def xml(text: str) -> str:
         return _NOT_XML.sub(lambda found: ascii(found[0])[1:-1], printable(text))
+
+    def add(suite: ET.Element, settings: Sequence[tuple[str, str]]) -> None:
+        if settings:
+            properties = ET.SubElement(suite, "properties")
+            for key, value in settings:
+                ET.SubElement(properties, "property", name=xml(key), value=xml(value))
 
     root = ET.Element("testsuites", name="fullpipe check")
     for checked in all_checked:
@@ -140,10 +162,7 @@ def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
             errors="0",
             time=f"{checked.wall_s:.3f}",
         )
-        if checked.given.written:
-            properties = ET.SubElement(suite, "properties")
-            for key, value in checked.given.written:
-                ET.SubElement(properties, "property", name=xml(key), value=xml(value))
+        add(suite, checked.given.written)
         for each in checked.judged:
             share = f"{checked.wall_s / len(checked.judged):.3f}"
             case = ET.SubElement(
@@ -162,6 +181,16 @@ def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
                 failure.text = xml(
                     f"{reason(each)}\n{shlex.join(checked.replay(each.failed_seeds[0]))}"
                 )
+    for other in others:
+        name = xml(other.file)
+        suite = ET.SubElement(
+            root, "testsuite", name=name, tests="1", failures="0", errors="1", time="0.000"
+        )
+        add(suite, other.set)
+        case = ET.SubElement(suite, "testcase", classname=name, name="the runs", time="0.000")
+        message = other.error.removeprefix("error: ").partition("\n")[0]
+        error = ET.SubElement(case, "error", message=xml(message), type="error")
+        error.text = xml(other.error)
     ET.indent(root)
     disk.put(path, ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n")
 

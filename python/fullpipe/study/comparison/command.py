@@ -82,7 +82,9 @@ def compare(
     directory = kept.directory
     with printing():
         if as_json:
-            print(records(kept, asked, control.records(directory), fingerprint_of(directory)))
+            terminal.print_alone(
+                records(kept, asked, control.records(directory), fingerprint_of(directory))
+            )
             if not holds:
                 print(said, file=sys.stderr)
             return holds

@@ -73,7 +73,7 @@ def compare_stored(directories: Sequence[str], asked: Sequence[str], *, as_json:
         kept = beside(places)
         with printing():
             if as_json:
-                print(records(kept, asked))
+                terminal.print_alone(records(kept, asked))
                 return
             console = terminal.console()
             show(kept, "", console, asked)

@@ -163,7 +163,7 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> Sequence[Outcome]
         make(dossier.report(*about, drawn), Form.MD, directory / MARKDOWN)
     with printing():
         if asked.as_json:
-            print(json.dumps(_records(outcomes, tested)))
+            terminal.print_alone(json.dumps(_records(outcomes, tested)))
         else:
             console = terminal.console()
             show(suite, tested, outcomes, len(seeds), console)

@@ -112,7 +112,7 @@ def conformance(
             _save_table(algorithm, params, cases, aside)
     with printing():
         if as_json:
-            print(json.dumps(records(cases)))
+            terminal.print_alone(json.dumps(records(cases)))
         else:
             console = terminal.console()
             show(algorithm, params, cases, console)

@@ -122,7 +122,7 @@ def reproduce(
             write_report(place)
     with printing():
         if as_json:
-            print(json.dumps(records(done.judged)))
+            terminal.print_alone(json.dumps(records(done.judged)))
         else:
             _show(published, done, rows, place, start)
     return Verdict.MISSED not in done.verdicts

@@ -132,10 +132,6 @@ def again(
     directory = objects.local(place)
     about = abouts.sweep(directory)
     spec = spec_of(directory, about)
-    if repeat is not None and repeat < spec.plan.seeds[1]:
-        raise FewerSeedsError(
-            f"--repeat {repeat}: {place} has {spec.plan.seeds[1]} seeds\n  fix: write a larger number, or leave it out"
-        )
     for name in loaded:
         if name not in about["runners"]:
             raise RunnerError(
@@ -146,14 +142,16 @@ def again(
         spec.classes  # noqa: B018  (imports them)
         spec.plan.simulated()
     except ScenarioError as error:
-        if set(about["runners"]) == {SIMULATOR} and (
-            copies := load_with(spec.algorithms, directory)
-        ):
-            raise OtherProgramError(
-                f"{error.problem}\n  fix: load the kept copy: {copies}"
-            ) from None
         if SIMULATOR in about["runners"]:
+            if copies := load_with(spec.algorithms, directory):
+                raise OtherProgramError(
+                    f"{place}: {error.problem}\n  fix: load the kept copy: {copies}"
+                ) from None
             raise
+    if repeat is not None and repeat < spec.plan.seeds[1]:
+        raise FewerSeedsError(
+            f"--repeat {repeat}: {place} has {spec.plan.seeds[1]} seeds\n  fix: write a larger number, or leave it out"
+        )
     if spec.identity != about["identity"]:
         if longer is spec and "fingerprint" in about:
             shown = Sweep(directory, called=place)
@@ -188,7 +186,7 @@ def _print(done: Sweep, lines: Sequence[str], as_json: bool, asked: Sequence[str
     from fullpipe.study.sweeps.show import records, show, warnings
 
     if as_json:
-        print(records(done, asked))
+        terminal.print_alone(records(done, asked))
         return
     console = terminal.console()
     show(done, console, asked)

@@ -81,7 +81,7 @@ def verify(directory: str, *, sample: int | None, engine: Engine, as_json: bool)
         done = repeated(place, directory, sample, engine)
     with printing():
         if as_json:
-            print(json.dumps(record(done, sample)))
+            terminal.print_alone(json.dumps(record(done, sample)))
         else:
             show(done, terminal.console())
     if done.differences:

@@ -88,7 +88,7 @@ def test(
             disk.write(aside / TEST, json.dumps(about_of(outcome), indent=1) + "\n")
     with printing():
         if as_json:
-            print(record(outcome))
+            terminal.print_alone(record(outcome))
             return
         _print(outcome, first.warnings, out, time.perf_counter() - start)
 

@@ -103,7 +103,7 @@ def test_program(
         disk.write(aside / TEST, json.dumps({**about(outcome), "roles": roles}, indent=1) + "\n")
     with printing():
         if as_json:
-            print(record(outcome))
+            terminal.print_alone(record(outcome))
         else:
             _print(outcome, report, program, out)
     return made["code"]

@@ -115,7 +115,7 @@ def attack(algorithm: str, params: Mapping[str, object], asked: Asked) -> None:
             write_made(aside)
     with printing():
         if asked.as_json:
-            print(json.dumps(records))
+            terminal.print_alone(json.dumps(records))
         else:
             show(plan, found, worst, records, str(place), terminal.console())
 

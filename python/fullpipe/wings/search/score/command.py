@@ -164,7 +164,7 @@ def score(candidates: Sequence[Candidate], asked: Asked) -> bool:
     result = measured(candidates, asked)
     with printing():
         if asked.as_json:
-            print(json.dumps(document(result, revealed=asked.reveal)))
+            terminal.print_alone(json.dumps(document(result, revealed=asked.reveal)))
         else:
             show(result, terminal.console(), revealed=asked.reveal)
     best = result.all[0]

@@ -115,7 +115,7 @@ def shrink(scenario: str, asked: Asked) -> None:
     with printing():
         if asked.as_json:
             about = {"keep": list(subject.keep), "lines_before": before, "lines": subject.lines}
-            print(json.dumps({"scenario": made, **about, "runs": holds.runs}))
+            terminal.print_alone(json.dumps({"scenario": made, **about, "runs": holds.runs}))
             return
         if not asked.out:
             print(made, end="")

@@ -156,7 +156,7 @@ fn a_link_that_varies_carries_what_its_pattern_gives() {
 #[test]
 fn an_algorithm_below_a_segment_per_rtt_on_an_empty_path_is_named() {
     let path = |rtt: &str| format!("rate = \"8mbit\"\nrtt = \"{rtt}\"\nbuffer = \"100packets\"");
-    // The first window queues; what is measured comes later.
+    // The first window queues, before the measurement.
     let warned = |path: &str, flow: &str| {
         let text = format!(
             "duration = \"20s\"\nmeasure_from = \"10s\"\n[path]\n{path}\n[[flow]]\n{flow}\n"

@@ -43,6 +43,10 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     if let Some(meant) = synonym(name, known) {
         return Some(meant);
     }
+    let meant = plain(name);
+    if let Some(same) = known.iter().copied().find(|each| plain(each) == meant) {
+        return Some(same);
+    }
     let near = |candidate: &&str| edits(&name.to_lowercase(), &candidate.to_lowercase());
     let best = known.iter().copied().min_by_key(near)?;
     (near(&best) <= 1 + name.chars().count() / 3).then_some(best)
@@ -60,6 +64,13 @@ pub fn related<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
         let best = known.iter().copied().min_by_key(rank)?;
         (common(best) > 0).then_some(best)
     })
+}
+
+/// Returns a name in small letters, without what separates words, and with signs as letters: `ledbatpp`
+/// for `LEDBAT++` and for `ledbat-plus-plus`.
+fn plain(name: &str) -> String {
+    let letters = name.to_lowercase().replace(['_', '-', '.', ' '], "");
+    letters.replace("plus", "p").replace('+', "p")
 }
 
 /// Returns the words of a name.
@@ -100,6 +111,31 @@ mod tests {
         assert_eq!(nearest("bbr", &known), Some("bbr1"));
         assert_eq!(nearest("vegas", &known), None);
         assert_eq!(nearest("x", &[]), None);
+    }
+
+    #[test]
+    fn signs_and_separators_do_not_matter() {
+        let known = [
+            "ledbat",
+            "ledbat++",
+            "rledbat",
+            "fq_codel",
+            "bbr3-picoquic-2024-09",
+        ];
+        for word in [
+            "ledbatpp",
+            "LEDBATPP",
+            "ledbat-plus-plus",
+            "ledbatplusplus",
+            "ledbat+ +",
+        ] {
+            assert_eq!(nearest(word, &known), Some("ledbat++"), "{word}");
+        }
+        assert_eq!(nearest("fqcodel", &known), Some("fq_codel"));
+        assert_eq!(
+            nearest("bbr3picoquic202409", &known),
+            Some("bbr3-picoquic-2024-09")
+        );
     }
 
     #[test]

@@ -275,7 +275,9 @@ def _number(axis: Axis, room: float = math.inf) -> None:
             return f"{value:,g}"
         step = max(math.ceil(_NUMBER * math.log10(high / low) / room), 1)
         digit, power = f"{value:e}".split("e")
-        first = math.ceil(math.log10(low) - 1e-9)  # so that a short axis has the numbers of its ends
+        first = math.ceil(
+            math.log10(low) - 1e-9
+        )  # so that a short axis has the numbers of its ends
         return f"{value:,g}" if float(digit) == 1 and (int(power) - first) % step == 0 else ""
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=_MOST_TICKS))

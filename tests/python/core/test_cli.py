@@ -92,6 +92,18 @@ def test_a_table_fits_80_columns_and_names_the_seed(fullpipe: Fullpipe, scenario
         assert "Two flows" in done.stdout
 
 
+def test_a_long_class_is_not_broken_within_its_name(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "sluggish.py").write_text(
+        "import fullpipe\n\nclass Deliberate:\n    def __init__(self, config): ...\n"
+        "    def on_ack(self, cx, ack): ...\n"
+        "    def decision(self):\n        return fullpipe.Decision(30_000)\n"
+    )
+    done = fullpipe("run", "sluggish:Deliberate", "--rate", "5mbit", "--duration", "2s")
+    assert done.returncode == 0, done.stderr
+    assert "\nsluggish:" in done.stdout
+    assert "\nDeliberate " in done.stdout
+
+
 def test_the_path_of_a_long_trace_is_a_line(fullpipe: Fullpipe, tmp_path: Path) -> None:
     (tmp_path / "up.trace").write_text("".join(f"{at}\n" for at in range(1, 2_001)))
     paths = ["--rtt", "40ms", "--buffer", "50packets", "--duration", "1s"]

@@ -87,8 +87,18 @@ def add_rows(table: Table, rows: Sequence[Sequence[Cell]], ends: Collection[int]
         ends: The indices of the rows at which a section ends.
     """
     columns = [formed(column) for column in zip(*rows, strict=True)]
-    for number, cells in enumerate(zip(*columns, strict=True)):
-        table.add_row(*cells, end_section=number in ends)
+    for number, (name, *cells) in enumerate(zip(*columns, strict=True)):
+        table.add_row(_in_lines(name), *cells, end_section=number in ends)
+
+
+def _in_lines(name: str | Text) -> str | Text:
+    """Breaks the name of a class of the user's, `module:Class`, where its parts meet, not within one."""
+    if len(name) <= _NAME:
+        return name
+    if isinstance(name, str):
+        return name.replace(":", ":\n", 1)
+    first, colon, second = name.plain.partition(":")
+    return Text(f"{first}:\n{second}", name.style) if colon else name
 
 
 def formed(column: Sequence[Cell]) -> list[str | Text]:

@@ -170,10 +170,13 @@ class Command(click.Command):
             raise
 
     def _refuse_twice(self, ctx: click.Context, args: list[str]) -> None:
-        """Refuses an option that has one value and is given two: click would take the last, and be silent."""
+        """Refuses two algorithms where one is expected: click would take the last, and be silent.
+
+        Of other options the last one counts, as with other programs: a script adds its own behind a default.
+        """
         _, _, order = self.make_parser(ctx).parse_args(list(args))
         for param in order:
-            single = isinstance(param, click.Option) and not (param.multiple or param.is_flag)
+            single = isinstance(param, click.Option) and param.name == "cc" and not param.multiple
             if single and order.count(param) > 1:
                 raise click.BadParameter(
                     "it is given more than once, and has one value\n  fix: write it once, with the value that counts",

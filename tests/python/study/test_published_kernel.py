@@ -113,10 +113,17 @@ def test_what_the_pages_quote_is_what_the_command_gives(fullpipe: Fullpipe, tmp_
         ROOT / name for name in ("README.md", "docs/evidence/index.md", "docs/evidence/kernel.md")
     ]
     cells = sum(len(case.cells) for case in published.load(FILE).cases)
-    totals = {
-        re.findall(rf"(\d+) of {cells}\b", page.read_text(encoding="utf-8"))[0] for page in pages
-    }
+    texts = [page.read_text(encoding="utf-8") for page in pages]
+    totals = {re.findall(rf"(\d+) of {cells}\b", text)[0] for text in texts[1:]}
     assert len(totals) == 1, "each page has the same"
+    paced, default = re.findall(
+        r"; (\d+ of \d+) with fq at the sender, (\d+ of \d+) without", texts[1]
+    )[0]
+    for text in texts:
+        assert paced in text
+        assert default in text
+    parts = [[int(each) for each in part.split(" of ")] for part in (paced, default)]
+    assert [sum(each) for each in zip(*parts, strict=True)] == [int(*totals), cells]
     for page in pages[2:]:
         rows = re.findall(
             r"^\|[^|]+\| (\d+) of (\d+) \|", page.read_text(encoding="utf-8"), re.MULTILINE

@@ -458,7 +458,7 @@ def test_all_files_of_a_data_set_have_the_same_columns(
         done = fullpipe("sweep", base.name, "--set", BUFFERS, "--out", "out", "--repeat", repeat)
         assert done.returncode == 0, done.stderr
     runs = tmp_path / "out/runs"
-    first, second = sorted(runs.glob("*.parquet"))
+    first, _ = sorted(runs.glob("*.parquet"))
     rows = package.Sweep(tmp_path / "out").frame()
 
     def written_without_a_column(file: Path) -> None:
@@ -474,7 +474,7 @@ def test_all_files_of_a_data_set_have_the_same_columns(
     assert_frame_equal(package.Sweep(tmp_path / "out").frame(), rows, check_column_order=False)
     assert "12 of 12 equal" in fullpipe("verify", "out").stdout
 
-    written_without_a_column(second)  # as a process that was killed before it removed the other
+    written_without_a_column(files[1])  # as a process that was killed before it removed the other
     assert len(list(runs.glob("*.parquet"))) == 3
     assert_frame_equal(package.Sweep(tmp_path / "out").frame(), rows, check_column_order=False)
     assert "nothing to run" in fullpipe("sweep", "out").stdout

@@ -157,16 +157,19 @@ class SweepStore(Store):
             sums.write_json(self.directory / self.ABOUT, about)
 
     def _align(self) -> None:
-        """Writes shards again that lack columns of others, as of a number that only some runs have.
+        """Writes shards of a runner again that lack columns of its others, as of a number that only some runs have.
 
         Other programs read all files of a data set only if their columns are equal.
         """
-        there = self._shards()
+        for runner in self.runners:
+            self._align_of([shard for shard in self._shards() if shard.runner == runner])
+
+    def _align_of(self, there: Sequence[ShardFile]) -> None:
         frames = [scan_parquet(shard.file).collect_schema() for shard in there]
         if all(each == frames[0] for each in frames):
             return
-        most = sorted(frames, key=len, reverse=True)  # so that most files keep their order
-        whole = pl.concat([pl.DataFrame(schema=each) for each in most], how="diagonal_relaxed")
+        # In the order of the runs, so that it does not depend on how they are cut.
+        whole = pl.concat([pl.DataFrame(schema=each) for each in frames], how="diagonal_relaxed")
         for shard, schema in zip(there, frames, strict=True):
             if schema != whole.schema:
                 frame = pl.concat([whole, read_parquet(shard.file)], how="diagonal_relaxed")

@@ -127,10 +127,10 @@ test-rest-python: ## run the tests that `make test-python` skipped
 	FULLPIPE_NO_SKIP=1 $(PYTEST) --rest $(TESTS)
 
 # Real time, signals, browsers or random draws decide these.
-RACY := attack canned cluster compare explore explore_edit fleet_ingest_resumed fleet_sample interrupt kernel link \
-	link_cc link_confined link_live link_machine link_packets link_programs objects population programs ray recipes \
-	report_browser report_views reproduce_on run_lines score score_contained sweep sweep_on sweep_until terminal uml \
-	unrepeatable workload
+RACY := attack canned class_waits cluster compare explore explore_edit fleet_ingest_resumed fleet_sample interrupt \
+	kernel link link_cc link_confined link_live link_machine link_packets link_programs objects population programs ray \
+	recipes report_browser report_views reproduce_on run_lines score score_contained sweep sweep_on sweep_until terminal \
+	uml unrepeatable workload
 REPEAT ?= 20
 
 repeat: setup-dev ## run the tests that could fail by chance REPEAT=20 times

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import functools
-import os
-import pickle
 import random
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -16,7 +13,6 @@ import pytest
 
 import fullpipe as package
 from fullpipe.algorithms.classes import described
-from fullpipe.errors import EndlessCallError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -466,170 +462,6 @@ def test_notes_of_a_class_are_those_of_the_run_alone(capfd: pytest.CaptureFixtur
     once = [*Notes.notes]
     assert once == sorted(once)
     assert capfd.readouterr().out.count("noted") == len(once) > 0
-
-
-class Endless(Plain):
-    """Does not return."""
-
-    def on_ack(self, cx: Context, ack: Ack) -> None:
-        while True:
-            pass
-
-
-def test_the_rehearsal_of_a_class_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fullpipe.algorithms import rehearsal
-
-    monkeypatch.setattr(rehearsal, "_PATIENCE_S", 0.2)
-    rehearsal.rehearse([("endless", Endless)])
-
-
-def test_the_error_of_an_endless_call_can_be_sent() -> None:
-    sent = pickle.loads(pickle.dumps(EndlessCallError()))
-    assert str(sent) == "the method does not return"
-
-
-ENDLESS = """\
-import re, sys, threading, time
-import fullpipe
-from bad import Plain
-
-class Loop(Plain):
-    def on_ack(self, cx, ack):
-        while True:
-            pass
-
-class Kept(Plain):
-    def on_ack(self, cx, ack):
-        re.fullmatch("(a|a)*b", "a" * 60)
-
-class Sleeps(Plain):
-    def on_ack(self, cx, ack):
-        time.sleep(3600)
-
-class Reads(Plain):
-    def on_ack(self, cx, ack):
-        input()
-
-class Locked(Plain):
-    def __init__(self, config):
-        self.cwnd = 20_000
-        lock = threading.Lock()
-        lock.acquire()
-        lock.acquire()
-
-class Observed(Plain):
-    fields = {"a": fullpipe.Field()}
-
-    def observe(self):
-        time.sleep(3600)
-
-class Swallows(Plain):
-    def on_ack(self, cx, ack):
-        while True:
-            try:
-                time.sleep(1)
-            except BaseException:
-                pass
-"""
-RUNS = """
-import endless, fullpipe, sys
-from fullpipe import _core
-
-_core.limit_calls(seconds=0.5)
-fullpipe.run([getattr(endless, sys.argv[1])], rate="5mbit", rtt="20ms", duration="2s")
-"""
-DOES_NOT = "EndlessCallError: the method does not return"
-
-
-def ends(code: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """Runs a program whose standard input stays open."""
-    Path("endless.py").write_text(ENDLESS, encoding="utf-8")
-    reads, writes = os.pipe()
-    try:
-        return subprocess.run(
-            [sys.executable, "-c", code, *words],
-            stdin=reads,
-            capture_output=True,
-            text=True,
-            timeout=30,
-        )
-    finally:
-        os.close(reads)
-        os.close(writes)
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("Loop", ["in on_ack", DOES_NOT]),
-        ("Kept", ["a call of an algorithm did not return", "fix: let each method"]),
-        ("Sleeps", ["in on_ack", DOES_NOT]),
-        ("Locked", ["in __init__", DOES_NOT]),
-        ("Swallows", ["in on_ack", "fix: let each method"]),
-    ],
-)
-def test_a_call_that_does_not_return_ends(name: str, said: list[str]) -> None:
-    done = ends(RUNS, name)
-    assert done.returncode == (2 if name in ("Kept", "Swallows") else 1)
-    for words in said:
-        assert words in done.stderr
-
-
-COMMAND = """
-import sys
-from fullpipe import errors
-from fullpipe.commands import main
-
-errors.CALL_S = 0.5
-sys.argv[0] = "fullpipe"
-main()
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "method", "line"),
-    [
-        ("Loop", "on_ack", "while True"),
-        ("Sleeps", "on_ack", "time.sleep(3600)"),
-        ("Reads", "on_ack", "input()"),
-        ("Locked", "__init__", "lock.acquire()"),
-        ("Observed", "observe", "time.sleep(3600)"),
-    ],
-)
-@pytest.mark.parametrize("command", ["run", "sweep"])
-def test_a_command_ends_a_call_that_waits(
-    command: str, name: str, method: str, line: str, tmp_path: Path
-) -> None:
-    runs = {"run": ["--duration", "2s"], "sweep": [*LONG, "--repeat", "2"]}
-    words = [*runs[command], "--out", "kept", "--trace", "10ms"]
-    done = ends(COMMAND, command, f"endless:{name}", *PATH, *words)
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("error: ")
-    assert f"in {method}" in done.stderr
-    assert line in done.stderr
-    assert f'File "{tmp_path}/endless.py", line' in done.stderr
-
-
-DEBUGGED = """
-import threading, time
-from fullpipe import errors
-
-source = compile("def wait(): time.sleep(1.2)", "pdb.py", "exec")
-exec(source)
-thread = threading.Thread(target=wait)
-thread.start()
-print(errors.waiting(thread.ident))
-thread = threading.Thread(target=time.sleep, args=(1.2,))
-thread.start()
-print(errors.waiting(thread.ident))
-"""
-
-
-def test_a_debugger_may_wait() -> None:
-    done = subprocess.run([sys.executable, "-c", DEBUGGED], capture_output=True, text=True)
-    first, second = done.stdout.splitlines()[:2]
-    assert first == "None"
-    assert "does not return" in second
 
 
 @pytest.mark.parametrize("name", ["reno:Reno", "lia:Lia"])

@@ -8,11 +8,12 @@
 //! suspended is not to blame.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Once, PoisonError, RwLock, TryLockError, Weak};
 use std::thread;
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use pyo3::types::PyCFunction;
 
 /// Time between two looks.
 const LOOK_UP: Duration = Duration::from_millis(250);
@@ -32,6 +33,8 @@ static ALL: Mutex<Vec<Weak<Calls>>> = Mutex::new(Vec::new());
 /// Whether this process is a command's, which ends if a call keeps the interpreter; and the pipe for its exit code.
 static ENDS: AtomicBool = AtomicBool::new(false);
 static EXITS: AtomicI32 = AtomicI32::new(-1);
+/// Whether the interpreter ends. A thread that is in Python then aborts the process: Python before 3.14 unwinds it.
+static OVER: RwLock<bool> = RwLock::new(false);
 
 thread_local! {
     static OWN: Arc<Calls> = registered();
@@ -81,9 +84,34 @@ fn registered() -> Arc<Calls> {
     });
     calls.thread.store(name.unwrap_or(0), Ordering::Relaxed);
     locked().push(Arc::downgrade(&calls));
-    // A contained process may have no second thread: its parent limits its time.
-    WATCH.call_once(|| drop(thread::Builder::new().spawn(watch)));
+    WATCH.call_once(|| {
+        if Python::attach(before_the_end).is_ok() {
+            // A contained process may have no second thread: its parent limits its time.
+            drop(thread::Builder::new().spawn(watch));
+        }
+    });
     calls
+}
+
+/// Lets the interpreter wait at its end for the threads of the watch that use it, a second at most.
+fn before_the_end(py: Python<'_>) -> PyResult<()> {
+    let wait = PyCFunction::new_closure(py, None, None, |arguments, _| {
+        let py = arguments.py();
+        py.detach(|| {
+            for _ in 0..1000 {
+                match OVER.try_write() {
+                    Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(1)),
+                    Err(TryLockError::Poisoned(_)) => break,
+                    Ok(mut over) => {
+                        *over = true;
+                        break;
+                    }
+                }
+            }
+        });
+    })?;
+    py.import("atexit")?.call_method1("register", (wait,))?;
+    Ok(())
 }
 
 fn locked() -> std::sync::MutexGuard<'static, Vec<Weak<Calls>>> {
@@ -113,9 +141,9 @@ fn watch() {
             // In threads of their own, since the call may keep the interpreter.
             let thread = calls.thread.load(Ordering::Relaxed);
             if *looks == limit {
-                thread::spawn(move || drop(told("end_call", thread)));
+                thread::spawn(move || tell("end_call", thread));
             } else if *looks == limit + (limit / 10).max(1) && ENDS.load(Ordering::Relaxed) {
-                thread::spawn(move || drop(told("end_wait", thread)));
+                thread::spawn(move || tell("end_wait", thread));
             } else if *looks >= 2 * limit {
                 *looks = 0;
                 end_if_kept(thread, move || {
@@ -134,12 +162,12 @@ fn end_if_kept(thread: u64, still: impl FnOnce() -> bool + Send + 'static) {
     }
     let exits = EXITS.load(Ordering::Relaxed);
     let end = move |line: &str| crate::signals::end(line, 2, (exits >= 0).then_some(exits));
-    let (tell, free) = std::sync::mpsc::channel();
+    let (begun, free) = std::sync::mpsc::channel();
     thread::spawn(move || {
-        Python::attach(|_| {
-            let _ = tell.send(());
+        attached(|py| {
+            let _ = begun.send(());
             // With the interpreter, which the call can't have got back: so it is still the same.
-            if let (true, Some(text)) = (still(), told("waiting", thread)) {
+            if let (true, Ok(Some(text))) = (still(), asked(py, "waiting", thread)) {
                 end(&format!("error: {text}\n"));
             }
         });
@@ -155,12 +183,21 @@ fn end_if_kept(thread: u64, still: impl FnOnce() -> bool + Send + 'static) {
 #[cfg(not(target_os = "linux"))]
 fn end_if_kept(_: u64, _: impl FnOnce() -> bool) {}
 
-/// Calls a function of Python's side with the thread of a call; returns the text that it returns. If even that fails,
-/// Ctrl-C remains.
-fn told(function: &str, thread: u64) -> Option<String> {
-    Python::attach(|py| {
-        let errors = py.import("fullpipe.errors")?;
-        errors.call_method1(function, (thread,))?.extract()
-    })
-    .unwrap_or(None)
+/// Tells Python's side of a call that does not return. If even that fails, Ctrl-C remains.
+fn tell(function: &str, thread: u64) {
+    attached(|py| drop(asked(py, function, thread)));
+}
+
+/// Calls a function of Python's side with the thread of a call; returns the text that it returns.
+fn asked(py: Python<'_>, function: &str, thread: u64) -> PyResult<Option<String>> {
+    let errors = py.import("fullpipe.errors")?;
+    errors.call_method1(function, (thread,))?.extract()
+}
+
+/// Uses the interpreter, which does not end meanwhile; not if it ends already.
+fn attached(work: impl FnOnce(Python<'_>)) {
+    let over = OVER.read().unwrap_or_else(PoisonError::into_inner);
+    if !*over {
+        Python::attach(work);
+    }
 }

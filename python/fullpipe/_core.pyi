@@ -1663,6 +1663,9 @@ def load_policy(file: str | PathLike[str], name: str) -> Policy:
 def plugins() -> list[Plugin]:
     """Returns the loaded libraries, the latest of each name."""
 
+def nearest(name: str, known: list[str]) -> str | None:
+    """Returns the name of `known` that a mistyped one stands for, or None; signs, separators and case do not matter."""
+
 def profiles() -> list[Profile]:
     """Returns the named paths."""
 

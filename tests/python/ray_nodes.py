@@ -87,8 +87,8 @@ class Node:
         shutil.rmtree(self._ray, ignore_errors=True)
 
 
-def wait(until: Callable[[], object], seconds: float = 60) -> None:
-    """Waits until a condition holds."""
+def wait(until: Callable[[], object], seconds: float = 300) -> None:
+    """Waits until a condition holds: nodes and commands that start at once on two cores take a minute and more."""
     deadline = time.monotonic() + seconds
     while not until():
         assert time.monotonic() < deadline, "it did not happen in time"

@@ -41,8 +41,8 @@ mod _core {
     use crate::capture::{CapturePackets, CaptureRun, capture};
     #[pymodule_export]
     use crate::catalogue::{
-        algorithms, drift_limits, impairments, limits, metrics, profiles, queues, scenario_keys,
-        schema, trace_columns, trend_p,
+        algorithms, drift_limits, impairments, limits, metrics, nearest, profiles, queues,
+        scenario_keys, schema, trace_columns, trend_p,
     };
     #[pymodule_export]
     use crate::conformance::{conformance_case, conformance_cases};

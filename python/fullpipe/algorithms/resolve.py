@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -361,7 +360,7 @@ def similar(name: str) -> str:
     """Returns the fix for an unknown algorithm: the versions of that name, or the most similar name."""
     known = [str(each["name"]) for each in _core.algorithms()]
     versions = [each for each in known if re.fullmatch(rf"{re.escape(name)}\d", each)]
-    near = versions or get_close_matches(name, known, n=1)
+    near = versions or [*filter(None, [_core.nearest(name, known)])]
     return (
         f"did you mean {' or '.join(near)}?" if near else "`fullpipe list algorithms` has the names"
     )

@@ -389,8 +389,8 @@ def queue_of(name: str) -> str:
     """Returns the queue of a name; fails if it is unknown."""
     known = [str(each["name"]) for each in _core.queues()]
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        fix = f"did you mean {near[0]}?" if near else "`fullpipe list queues` has the names"
+        near = _core.nearest(name, known)
+        fix = f"did you mean {near}?" if near else "`fullpipe list queues` has the names"
         fail(f"{name}: not a queue\n  fix: {fix}")
     return name
 
@@ -425,7 +425,7 @@ def no_such_file(path: Path) -> str:
     near = (
         versions
         or get_close_matches(str(path), there, n=1)
-        or get_close_matches(name, [*packaged, *algorithms], n=1)
+        or [*filter(None, [_core.nearest(name, [*packaged, *algorithms])])]
     )
     fix = (
         f"did you mean {' or '.join(near)}?"

@@ -137,6 +137,7 @@ def command(
             load = partial(_of_sweep, place, point, seed, settings, simulated)
         else:
             text, file = scenario_of(named)
+            text = origin.retitled(text, settings)
             shorter = origin.warm_up(text, [*settings.items()])
             fitted = dict([*settings.items(), *([shorter] if shorter else [])])
             load = partial(_of_text, text, file, seed, fitted)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fullpipe.report.model import Panel
     from fullpipe.report.panels.drawn import Shown
 
+_MM = 25.4
 _PAGE = 10.0
 """Height of the text of a page, inches: that of A4 with margins of 20 mm."""
 _WIDTH, _COLUMN, _SHAPE = 160 / 25.4, 4.5, 0.62
@@ -119,10 +120,15 @@ def _figure(
             figure: Figure = together(parts, note=note, title=len(parts) > 1)
             save(figure, aside, form, 300)
         if (high := figure.get_size_inches()[1]) > _PAGE:
-            tell(
-                f"{high * 25.4:.0f} mm high, more than a page has: choose fewer metrics with --show, "
-                "or a larger --width"
-            )
+            fixes = [
+                *(["choose fewer metrics with --show"] if len(parts) > 1 else []),
+                *(
+                    [f"write --width {_WIDTH * _MM:.0f}mm"]
+                    if wide < _WIDTH
+                    else ["write a larger --width"]
+                ),
+            ]
+            tell(f"{high * _MM:.0f} mm high, more than a page has: {' or '.join(fixes)}")
 
     return replace(target, draw)
 

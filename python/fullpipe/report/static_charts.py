@@ -42,12 +42,14 @@ _NARROW = 4.5
 """Width of a figure below which a legend is below its chart, inches."""
 _LEAST_CHART, _LEAST_PLOT = 1.45, 1.05
 """Least width of one of several charts, and of one of several scatter plots side by side; inches."""
+_MANY = 5
+"""Lines of charts from which on they are lower, so that more fit on a page."""
 _SIDE, _CELL, _LINE, _TITLE = 0.45, 0.36, 0.155, 0.16
 """Width of the names of a map's rows and of a cell, height of a row, and of a line of the title; inches."""
 _MOST_TICKS = 50
 """Ticks of a logarithmic axis: with fewer, those of a short axis over several decades would be none."""
-_NUMBER = 0.42
-"""Width of a number of a logarithmic axis, inches."""
+_MARGIN = 0.15
+"""Width that a chart has besides the length of its axis, inches."""
 _LEAST_FONT = 4.5
 """Font size below which the cells of a map have no numbers."""
 _LETTER = 0.58
@@ -67,14 +69,27 @@ def row_size(charts: Sequence[Lines] | Sequence[Clouds], wide: float) -> tuple[i
     columns = -(-count // -(-count // columns))  # lines of about equal length
     lines = -(-count // columns)
     titles = max(_chart_title(each, wide / columns).count("\n") for each in charts)
-    each = min(max(0.78 * wide / columns, 1.15), 1.7) + 0.2 + _TITLE * titles
-    return columns, lines * each + 0.55 + _legend_height(_labels(charts), wide) + notes
+    least = 1.15 if lines <= _MANY else 0.95
+    each = min(max(0.78 * wide / columns, least), 1.7) + 0.2 + _TITLE * titles
+    head = 0.55 + 1.5 * _TITLE * _row_title(charts, wide).count("\n")
+    return columns, lines * each + head + _legend_height(_labels(charts), wide) + notes
 
 
 def _chart_title(chart: Lines | Clouds, wide: float) -> str:
     """Returns the title of a chart in lines that fit into its width."""
     letter = _LETTER * float(rcParams["font.size"]) / 72
-    return fill(chart.title, max(int((wide - 0.15) / letter), 12))
+    room = max(int((wide - 0.15) / letter), 12)
+    parts = chart.title.split(", ")
+    if max(map(len, parts)) >= room:
+        return fill(chart.title, room)
+    # A value stays in the line of its key.
+    return fill(", ".join(part.replace(" ", "\xa0") for part in parts), room).replace("\xa0", " ")
+
+
+def _row_title(charts: Sequence[Lines] | Sequence[Clouds], wide: float) -> str:
+    """Returns the title of a row of charts in lines that fit into the figure; its letters are bold and large."""
+    letter = 1.3 * _LETTER * float(rcParams["font.size"]) / 72
+    return fill(charts[0].row, max(int(wide / letter), 12))
 
 
 def _notes(charts: Sequence[Lines] | Sequence[Clouds]) -> list[str]:
@@ -174,7 +189,8 @@ def _side_by_side(
     if several:
         figure.supylabel(charts[0].y, fontsize=rcParams["axes.labelsize"])
         if title:
-            figure.suptitle(charts[0].row, x=0.01, ha="left", weight="bold", fontsize="large")
+            words = _row_title(charts, wide)
+            figure.suptitle(words, x=0.01, ha="left", weight="bold", fontsize="large")
     return axes, named
 
 
@@ -273,11 +289,11 @@ def _number(axis: Axis, room: float = math.inf) -> None:
         low, high = sorted(axis.get_view_interval())
         if low <= 0 or high / low <= least:
             return f"{value:,g}"
-        step = max(math.ceil(_NUMBER * math.log10(high / low) / room), 1)
+        first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+        widest = max(len(f"{10.0**power:,g}") for power in (first, last))
+        number = (widest * _LETTER + 0.6) * float(rcParams["font.size"]) / 72
+        step = max(math.ceil(number * math.log10(high / low) / max(room - _MARGIN, number)), 1)
         digit, power = f"{value:e}".split("e")
-        first = math.ceil(
-            math.log10(low) - 1e-9
-        )  # so that a short axis has the numbers of its ends
         return f"{value:,g}" if float(digit) == 1 and (int(power) - first) % step == 0 else ""
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=_MOST_TICKS))

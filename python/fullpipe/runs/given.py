@@ -84,6 +84,8 @@ def given(
         settings["flow.0.cc"] = name_of(cc, classes)
     settings |= set or {}
     settings = dict(pair for key, value in settings.items() for pair in _flat(key, value))
+    if file == origin.ALGORITHMS:
+        text = origin.retitled(text, settings)
     made = Given(text, file, settings, classes)
     new = {*of_path, *others, *(set or {})}
     if "duration" in new and (shorter := origin.warm_up(text, made.pairs)):

@@ -127,6 +127,21 @@ def of_algorithms(algorithms: Sequence[str]) -> str:
     return written(titled(algorithms), [{"cc": name} for name in algorithms])
 
 
+def retitled(text: str, settings: Mapping[str, object]) -> str:
+    """Returns the text of a scenario of algorithms with its title as settings of `flow.0.cc` and the like have it."""
+    import tomllib
+
+    try:
+        names = [str(flow["cc"]) for flow in tomllib.loads(text).get("flow", ())]
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError):
+        return text  # which the core refuses, or a text of a user
+    now = [str(settings.get(f"flow.{number}.cc", name)) for number, name in enumerate(names)]
+    head, line, rest = text.partition("\n")
+    if not names or now == names or head != f"# {titled(names)}":
+        return text
+    return f"# {titled(now)}{line}{rest}"
+
+
 def usual(key: str) -> tuple[str, str] | None:
     """Returns how errors name a key of the path that a scenario of algorithms has without an option, and its value."""
     name = key.removeprefix("path.")

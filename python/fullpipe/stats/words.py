@@ -237,7 +237,7 @@ def _claim(each: Compared) -> str:
         case "percent":
             return f"{where}{each.a} has {_percent(each)} {_way(up)} {words} than {each.b}"
         case "times":
-            return f"{where}{each.a} has {digits(each.comparison.ratio.value)} times the {words} of {each.b}"
+            return f"{where}{each.a} has {_apart(each.comparison.ratio)[0]} times the {words} of {each.b}"
         case _:
             return f"{where}{each.a} has a {words} {_amount(each)} {_way(up)} than {each.b}"
 
@@ -251,7 +251,7 @@ def _more(each: Compared) -> str:
         case "percent":
             return f"{_percent(each)} {way} {words}"
         case "times":
-            return f"{digits(each.comparison.ratio.value)} times the {words}"
+            return f"{_apart(each.comparison.ratio)[0]} times the {words}"
         case _:
             return f"{_amount(each)} {way} {words}"
 
@@ -320,13 +320,15 @@ def _percent_text(change: float, count: int = 2) -> str:
 
 def percent_digits(value: float, count: int = 2) -> str:
     """Formats a decrease in percent as :func:`digits`, but with the digits that distinguish it from 100."""
-    if not 99 <= value < 100:
+    if not _NEARLY <= value < 100:
         return digits(value, count)
     rest = digits(100 - value, count)
     return f"{100 - float(rest):.{len(rest.partition('.')[2])}f}"
 
 
 _LEAST_SHOWN = 5e-4
+_NEARLY = 99
+"""Decrease in percent from which on digits tell it apart from 100."""
 
 
 def signed(change: float) -> str:
@@ -338,7 +340,11 @@ def signed(change: float) -> str:
 def spanned(values: Sequence[float], *, percent: bool = False) -> str:
     """Formats the least and the greatest size of some numbers or, with `percent`, of some changes: "59 to 74"."""
     ends = [choose(values, key=abs) for choose in (min, max)]
-    low, high = (_percent_text(end) if percent else digits(abs(end)) for end in ends)
+    # A single digit tells a decrease apart from 100 in a range: "23 to 99.4", not "23 to 99.38".
+    low, high = (
+        _percent_text(end, 1 if end <= -_NEARLY else 2) if percent else digits(abs(end))
+        for end in ends
+    )
     return low if low == high else f"{low} to {high}"
 
 
@@ -347,7 +353,26 @@ def _way(up: bool) -> str:
 
 
 def _amount(each: Compared) -> str:
-    return f"{digits(abs(each.comparison.difference.value) * each.quantity.scale)}{_unit(each)}"
+    return f"{_amounts(each)[0]}{_unit(each)}"
+
+
+def _amounts(each: Compared) -> list[str]:
+    """Returns a difference and the ends of its interval, positive in its direction, with digits that differ."""
+    difference = each.comparison.difference
+    sign = 1 if difference.value > 0 else -1
+    ends = sorted(sign * end * each.quantity.scale for end in difference[1:])
+    return _apart([sign * difference.value * each.quantity.scale, *ends])
+
+
+def _apart(numbers: Sequence[float]) -> list[str]:
+    """Formats a number and the ends of its interval: with up to five digits if these tell the ends apart."""
+    found = [[digits(each, count) for each in numbers] for count in range(2, 6)]
+    return next((texts for texts in found if texts[1] != texts[2]), found[0])
+
+
+def _span(low: str, high: str, unit: str) -> str:
+    """Returns an interval in words; one of no width is a number."""
+    return f"(95 % CI {low if low == high else f'{low} to {high}'}{unit})"
 
 
 def _unit(each: Compared) -> str:
@@ -356,20 +381,18 @@ def _unit(each: Compared) -> str:
 
 
 def _interval(each: Compared) -> str:
-    comparison, sign = each.comparison, 1 if each.comparison.difference.value > 0 else -1
     match _kind(each):
         case "percent":
             _, low, high = _percents(each)
             if reaches_nothing(each):
                 return f"(95 % CI {low} % or more)"
-            return f"(95 % CI {low} to {high} %)"
+            return _span(low, high, " %")
         case "times":
-            low, high = map(digits, comparison.ratio[1:])
-            return f"(95 % CI {low} to {high})"
+            _, low, high = _apart(each.comparison.ratio)
+            return _span(low, high, "")
         case _:
-            ends = sorted(sign * end * each.quantity.scale for end in comparison.difference[1:])
-            low, high = map(digits, ends)
-            return f"(95 % CI {low} to {high}{_unit(each)})"
+            _, low, high = _amounts(each)
+            return _span(low, high, _unit(each))
 
 
 def reaches_nothing(each: Compared) -> bool:

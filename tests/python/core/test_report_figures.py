@@ -22,15 +22,17 @@ from fullpipe.report.charts import draw
 from fullpipe.report.colors import of_clouds, own_looks
 from fullpipe.report.figures import inches, keys
 from fullpipe.report.html import page
-from fullpipe.report.model import Cloud, Clouds, Heat, Lines, Section, Table
-from fullpipe.report.panels import steady
+from fullpipe.report.model import Cloud, Clouds, Heat, Line, Lines, Section, Table
+from fullpipe.report.panels import completions, steady
 from fullpipe.report.panels.drawn import PanelError
+from fullpipe.report.panels.spread import shares
 from fullpipe.report.static import pieces
 from fullpipe.report.static_charts import draw_clouds, draw_maps, draw_row, map_size, row_size
 from fullpipe.report.static_pages import write_pdf
 from fullpipe.report.style import COLUMN, PAPER, StyleError, styled
 from fullpipe.report.svg import frame_of
 from fullpipe.report.tex import tables
+from fullpipe.report.values import Group, Measures
 from fullpipe.results import write_shard
 from fullpipe.results.load import load
 from fullpipe.results.sweep import series_name
@@ -533,6 +535,29 @@ def test_a_latex_table_fits_into_the_text_of_a_paper() -> None:
     assert "Choose fewer metrics with --show." in " ".join(scaled.replace("%", "").split())
 
 
+def test_titles_of_rows_fit_and_a_logarithmic_axis_has_two_numbers() -> None:
+    title = "P95 queueing delay at a bottleneck with a very long name over buffer"
+    x = np.array([2.0, 30.0, 800.0])
+    charts = [
+        Lines(f"rtt {at}0ms, buffer 0.03125bdp", "x", "y", [Line("a", x, x)], log_x=True, row=title)
+        for at in range(1, 4)
+    ]
+    with styled(None, COLUMN):
+        columns, high = row_size(charts, 3.3)
+        figure = Figure(figsize=(3.3, high), layout="constrained")
+        draw_row(figure, charts, 3.3)
+        figure.draw_without_rendering()
+        words = figure._suptitle  # type: ignore[attr-defined]
+        assert " ".join(words.get_text().split()) == title
+        assert words.get_window_extent().x1 <= figure.bbox.x1
+        below = figure.axes[len(charts) - 1]
+        assert below.get_title(loc="left").splitlines() == ["rtt 30ms,", "buffer 0.03125bdp"]
+        low, high_ = below.get_xlim()
+        shown = [tick for tick in below.get_xticklabels() if tick.get_text()]
+        assert sum(low <= tick.get_position()[0] <= high_ for tick in shown) >= 2
+        assert columns == 2
+
+
 def test_all_that_latex_reads_otherwise_is_escaped() -> None:
     assert escaped(r"a_b & 50 % {x} #1 $2 ~^\ − 3 × 4") == (
         r"a\_b \& 50 \% \{x\} \#1 \$2 \textasciitilde{}\textasciicircum{}\textbackslash{} "
@@ -592,7 +617,7 @@ def test_a_style_file_has_its_way_but_for_the_colors(three: Path, tmp_path: Path
         (["--panel", "curves", "--live"], "--live: for a whole report as a page"),
         (["--live", "--format", "pdf"], "--live: for a whole report as a page"),
         (["--panel", "slowdown", "--show", "goodput"], "--show: slowdown has one metric"),
-        (["--panel", "shares"], "--panel shares: no shares of runs: there are 30 settings, and charts of at most 3"),
+        (["--panel", "shares"], "--panel shares: no distributions: drawn are those of up to 3 settings, not of 30"),
         (["--panel", "completion"], "--panel completion: the runs have no arriving flows"),
         (["--panel", "scatter", "--show", "goodput"], "--panel scatter: --show has no delay\n  fix: add a delay"),
     ],
@@ -717,7 +742,10 @@ def arrived(directory: Path, buffer: str, sizes: list[int]) -> Path:
 def test_a_size_that_is_a_power_of_ten_is_the_first_of_its_decade(tmp_path: Path) -> None:
     sizes = [0, 1, 9, *(10**power + less for power in range(1, 13) for less in (-1, 0))]
     charts = blocks(build(arrived(tmp_path / "s", "1bdp", sizes)), "Completion times")
-    assert [each.title for each in charts if isinstance(each, Lines)] == [
+    titles = [each.title.rpartition(", n = ") for each in charts if isinstance(each, Lines)]
+    # Lines of few transfers have their number.
+    assert [int(count) for _, _, count in titles] == [20, *[4] * 8, 2]
+    assert [title for title, _, _ in titles] == [
         "below 10 kB",
         "10 to 100 kB",
         "100 kB to 1 MB",
@@ -726,7 +754,66 @@ def test_a_size_that_is_a_power_of_ten_is_the_first_of_its_decade(tmp_path: Path
     ]
     (mega,) = blocks(build(arrived(tmp_path / "mega", "1bdp", [10**6])), "Completion times")
     assert isinstance(mega, Lines)
-    assert mega.title == "Completion times, 1 to 10 MB"
+    assert mega.title == "Completion times, 1 to 10 MB, n = 2"
+    (many,) = blocks(build(arrived(tmp_path / "many", "1bdp", [10**6] * 15)), "Completion times")
+    assert isinstance(many, Lines)
+    assert many.title == "Completion times, 1 to 10 MB"
+
+
+def test_workloads_have_the_order_of_the_scenario(tmp_path: Path) -> None:
+    directory = arrived(tmp_path / "s", "1bdp", [5000])
+    for file in (directory / "series").iterdir():
+        file.unlink()
+    names = ["x1", "x2", "x3"]
+    rows = [
+        {
+            "point": 0,
+            "seed": 1,
+            "flow": name,
+            "flow_index": index,
+            "cc": "cubic",
+            "goodput_bps": 1e6,
+        }
+        for index, name in enumerate(names)
+    ]
+    results = replace(load(directory), rows=pl.DataFrame(rows))
+    transfers = pl.DataFrame({"workload": ["x3", "x1", "x2"], "bytes": 5000, "completion": 0.01})
+    file = tmp_path / "transfers.parquet"
+    transfers.write_parquet(file)
+    found = completions.section(replace(results, transfers={(0, 1): file}))
+    assert found
+    (chart,) = found.blocks
+    assert isinstance(chart, Lines)
+    assert [line.label for line in chart.lines] == names
+
+
+def test_distributions_of_many_contenders_have_equal_axes_and_one_legend() -> None:
+    names = [f"flow-{number}" for number in range(9)]
+    groups = [
+        Group(
+            name,
+            "",
+            {},
+            number,
+            0,
+            {"goodput_bps": dict(enumerate([1e6, 2e6, (number + 3) * 1e6]))},
+        )
+        for number, name in enumerate(names)
+    ]
+    goodput = quantity("goodput_bps")
+    assert goodput
+    part = shares(groups, Measures([goodput], True))
+    charts = [each for each in part.blocks if isinstance(each, Lines)]
+    assert [each.row for each in charts] == ["Goodput, Mbit/s"] * 2
+    assert [each.title for each in charts] == [", ".join(names[:7]), ", ".join(names[7:])]
+    figure = Figure()
+    draw_row(figure, charts, 6.3)
+    first, second = figure.axes
+    assert first.get_xlim() == second.get_xlim()
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == names
+    (alone,) = shares(groups[:3], Measures([goodput], True)).blocks
+    assert isinstance(alone, Lines)
+    assert (alone.title, alone.row) == ("Goodput, Mbit/s", "")
 
 
 def test_transfers_of_several_results_are_beside_each_other(tmp_path: Path) -> None:

@@ -11,10 +11,17 @@ import scipy.stats
 
 import verdict_rates
 from fullpipe import stats
-from fullpipe.stats import columns_asked
+from fullpipe.scenario import origin
+from fullpipe.stats import columns_asked, quantity, words
 from fullpipe.stats.compare import pairs_needed
 from fullpipe.stats.quantity import MetricError
-from fullpipe.stats.words import Compared, digits, none_significant, percent_digits
+from fullpipe.stats.words import (
+    Compared,
+    digits,
+    none_significant,
+    percent_digits,
+    spanned,
+)
 
 # Random values with the size and the skewness of delays.
 RNG = np.random.default_rng(3)
@@ -407,14 +414,14 @@ def test_large_ratios_and_shares_have_their_own_words() -> None:
         [_compared("rtt_s.mean", [0.3 + 1e-3 * n for n in NOISE], [0.1] * 30, "buffer 8bdp")]
     )
     assert times.text.startswith(
-        "buffer 8bdp: bbr3 has 3.0 times the mean RTT of cubic (95 % CI 3.0 to 3.0)"
+        "buffer 8bdp: bbr3 has 3.00 times the mean RTT of cubic (95 % CI 2.99 to 3.00)"
     )
     assert times.better == -1
     (points,) = stats.sentences(
         [_compared("loss_fraction", [0.03 + 1e-4 * n for n in NOISE], [0.01] * 30)]
     )
     assert points.text.startswith(
-        "bbr3 has a retransmission rate 2.0 points higher than cubic (95 % CI 2.0 to 2.0 points)"
+        "bbr3 has a retransmission rate 2.00 points higher than cubic (95 % CI 1.99 to 2.00 points)"
     )
 
 
@@ -427,7 +434,7 @@ def test_the_larger_difference_leads() -> None:
     goodput = _compared("goodput_bps", [34e6 + n for n in NOISE], [10e6 + n for n in NOISE[::-1]])
     (found,) = stats.sentences([delay, goodput])
     assert found.text.startswith(
-        "bbr3 has 3.4 times the goodput of cubic (95 % CI 3.4 to 3.4), at 3.4 % higher p95 q"
+        "bbr3 has 3.4 times the goodput of cubic (95 % CI 3.4), at 3.4 % higher p95 q"
     )
     assert found.better == 1
 
@@ -510,3 +517,29 @@ def test_a_name_asks_for_the_metric_of_flows_and_that_of_a_link_for_its_own() ->
         columns_asked(["link.other.queue_delay.p95"], there)
     with pytest.raises(MetricError, match="no metric of this name"):
         columns_asked(["link.uplink.nothing"], there)
+
+
+def test_ends_of_an_interval_differ_and_one_of_no_width_is_a_number() -> None:
+    rate = quantity("loss_fraction")
+    assert rate
+
+    def told(a: list[float], b: list[float]) -> str:
+        each = Compared("x", "y", rate, stats.paired(dict(enumerate(a)), dict(enumerate(b))))
+        return words.sentences(words.family([each]))[0].text
+
+    b = [0.0, 0.0, 0.0, 0.0]
+    near = told([0.99931, 0.99934, 0.99932, 0.99935], b)
+    assert (
+        near
+        == "x has a retransmission rate 99.93 points higher than y (95 % CI 99.93 to 99.94 points)"
+    )
+    assert spanned([-23.0, -99.38], percent=True) == "23 to 99.4"
+    assert spanned([-99.38], percent=True) == "99.4"
+
+
+def test_the_title_of_algorithms_has_those_that_run() -> None:
+    text = origin.of_algorithms(["cubic", "bbr3"])
+    assert origin.retitled(text, {"flow.1.cc": "cubic"}).startswith("# cubic and cubic\n")
+    assert origin.retitled(text, {"path.rtt": "10ms"}) == text
+    named = text.replace("# cubic and bbr3", "# My own words")
+    assert origin.retitled(named, {"flow.1.cc": "cubic"}) == named

@@ -62,6 +62,14 @@ pub(crate) struct Key {
     meaning: String,
 }
 
+/// Returns the known name that a mistyped one stands for.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "a function of Python's")]
+pub(crate) fn nearest(name: &str, known: Vec<String>) -> Option<String> {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    fullpipe_units::nearest(name, &known).map(str::to_owned)
+}
+
 /// Returns the congestion-control algorithms, those of loaded libraries included, sorted by name.
 #[pyfunction]
 pub(crate) fn algorithms() -> Vec<Algorithm> {

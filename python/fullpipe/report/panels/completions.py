@@ -27,6 +27,8 @@ _POINTS = 400
 """Most points of a line: quantiles of the completion times."""
 _LEAST_DECADE = 1000
 """Sizes of the first chart, bytes: those of this decade, and all smaller ones."""
+_FEW = 30
+"""Transfers of a line from which on a chart does not give their number."""
 _X = "completion time, ms"
 
 
@@ -84,8 +86,10 @@ def _times(results: Results) -> _Times:
     _, numbers = factors(results.axes, results.points)
     scale = {key for factor in numbers for key in factor}
     controls = {axis.key for axis in results.axes if axis.is_cc}
-    columns = results.rows.select("point", pl.col("flow", "cc").cast(pl.String)).unique()
-    algorithms = {(point, flow): cc for point, flow, cc in columns.iter_rows()}
+    columns = results.rows.select("point", pl.col("flow", "cc").cast(pl.String), "flow_index")
+    columns = columns.unique()
+    algorithms = {(point, flow): cc for point, flow, cc, _ in columns.iter_rows()}
+    order = {(point, flow): index for point, flow, _, index in columns.iter_rows()}
     found: _Times = defaultdict(lambda: defaultdict(list))
     for (number, _), file in results.transfers.items():
         settings = results.points[number].settings
@@ -100,7 +104,12 @@ def _times(results: Results) -> _Times:
             # A logarithm is not exact: that of 1000 may be below 3.
             digits=pl.col("bytes").cast(pl.String).str.len_bytes(),
         )
-        for (workload, digits), those in sized.group_by("workload", "digits", maintain_order=True):
+        parts = sized.partition_by("workload", "digits", as_dict=True)
+        # In the scenario's order, as in tables.
+        for workload, digits in sorted(
+            parts, key=lambda each: order.get((number, str(each[0])), 0)
+        ):
+            those = parts[workload, digits]
             cc = algorithms.get((number, str(workload)), "unknown")
             who = _Who(scene, str(workload), label, cc)
             times = those["completion"].cast(pl.Float64)
@@ -129,6 +138,7 @@ def _row(found: _Times, scene: str, turns: Mapping[str, int], *, several: bool) 
             title = _sizes(decade) + (
                 f", from {some[0].label}" if first or len(every) > len(some) else ""
             )
+            title += _few([sum(map(len, found[who].get(decade, []))) for who in some])
             if lines:
                 charts.append((title, lines, left_out(none, len(some), "no transfer completed")))
     ends = [end for _, lines, _ in charts for line in lines for end in (line.x[0], line.x[-1])]
@@ -145,6 +155,14 @@ def _row(found: _Times, scene: str, turns: Mapping[str, int], *, several: bool) 
             log_x=log,
             row="" if alone else row,
         )
+
+
+def _few(counts: Sequence[int]) -> str:
+    """Returns the numbers of transfers of a chart in words, if a line has few."""
+    known = [each for each in counts if each]
+    if not known or min(known) >= _FEW:
+        return ""
+    return f", n = {min(known):,}" + (f" to {max(known):,}" if max(known) > min(known) else "")
 
 
 def _sizes(decade: int) -> str:

@@ -68,7 +68,7 @@ def shares(groups: Sequence[Group], measures: Measures) -> _Part:
     places = _by_scene(some)
     few = _few(groups)
     if len(places) > _MOST_PLACES:
-        said = f"No shares of runs: there are {len(places)} settings, and charts of at most {_MOST_PLACES}."
+        said = f"No distributions: drawn are those of up to {_MOST_PLACES} settings, not of {len(places)}."
         return _Part([], [said, few])
     wanted = measures.at("spread")
     names = {group.label: group.algorithm for group in some}
@@ -124,15 +124,14 @@ def _charts(
     parts: dict[object, list[Group]] = defaultdict(list)
     for group in known:
         parts[(group.role, group.kind) if len(known) > _MOST_LINES else group.kind].append(group)
+    parts = {key: part for key, part in parts.items() if _spreads(part, metric)}
+    head = "; ".join(filter(None, (titled(metric), scene)))
+    several = len(parts) > 1 or any(len(part) > _MOST_LINES for part in parts.values())
     for part in parts.values():
         swept = len({group.contender for group in part}) > 1
-        if not _spreads(part, metric):
-            continue
         for first in range(0, len(part), _MOST_LINES):
             some = part[first : first + _MOST_LINES]
             whose = ", ".join(dict.fromkeys(group.contender for group in some))
-            several = len(parts) > 1 or len(part) > len(some)
-            title = "; ".join(filter(None, (titled(metric), scene, whose if several else "")))
             lines = [
                 replace(
                     _line(group, group.label_of(metric.column, swept=swept), metric),
@@ -140,7 +139,14 @@ def _charts(
                 )
                 for group in some
             ]
-            yield Lines(title, titled(metric), "share of runs", lines, stepped=True)
+            yield Lines(
+                whose if several else head,
+                titled(metric),
+                "share of runs",
+                lines,
+                stepped=True,
+                row=head if several else "",
+            )
 
 
 def _line(group: Group, label: str, metric: Quantity) -> Line:

@@ -21,7 +21,7 @@ from fullpipe.commands.options import (
 from fullpipe.commands.shared import STORE, shares
 from fullpipe.errors import fail, user_errors
 from fullpipe.run import parse
-from fullpipe.scenario.origin import warm_up
+from fullpipe.scenario.origin import retitled, warm_up
 
 
 @shares(
@@ -136,6 +136,7 @@ def _explorer(
     settings = path | dict(setting(each) for each in set_ or [])
     if cc is not None:
         settings["flow.0.cc"] = resolve.name_of(cc)
+    text = retitled(text, settings)
     if shorter := warm_up(text, [*settings.items()]):
         settings[shorter[0]] = shorter[1]
     if settings or seed is not None:

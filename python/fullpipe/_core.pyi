@@ -87,6 +87,7 @@ __all__ = [
     "plugins",
     "policies",
     "populations",
+    "nearest",
     "profiles",
     "quantity",
     "queues",

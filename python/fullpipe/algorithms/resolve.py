@@ -359,7 +359,8 @@ def recipe_of(name: str) -> tuple[str, str] | None:
 def similar(name: str) -> str:
     """Returns the fix for an unknown algorithm: the versions of that name, or the most similar name."""
     known = [str(each["name"]) for each in _core.algorithms()]
-    versions = [each for each in known if re.fullmatch(rf"{re.escape(name)}\d", each)]
+    stem = re.escape(re.sub(r"\d$", "", name))
+    versions = [each for each in known if re.fullmatch(rf"{stem}\d", each)]
     near = versions or [*filter(None, [_core.nearest(name, known)])]
     return (
         f"did you mean {' or '.join(near)}?" if near else "`fullpipe list algorithms` has the names"

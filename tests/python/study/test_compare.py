@@ -150,7 +150,7 @@ def test_a_profile_and_any_key_make_the_path(fullpipe: Fullpipe) -> None:
     [
         (("cubic",), "a comparison needs two or more algorithms"),
         (("cubic", "cubic"), "cubic is named twice"),
-        (("cubic", "bbr9"), "bbr9: not an algorithm\n  fix: did you mean bbr3?"),
+        (("cubic", "bbr9"), "bbr9: not an algorithm\n  fix: did you mean bbr1 or bbr2 or bbr3?"),
         (("cubic", "bbr1", "--rate", "100"), "a rate needs a unit"),
         (("cubic", "bbr1", "--set", "path.bufer=1bdp"), "did you mean path.buffer?"),
     ],

@@ -160,7 +160,9 @@ stack_keys! {
         linux RtoInRecovery::Keep;
     /// Detection of losses by RACK and tail loss probes. "rfc8985" follows the RFC. "linux" takes
     /// RACK's RTT from the segment that Linux processes last: an ACK that both advances and has SACK
-    /// blocks then has the RTT of the data below them. Its timers are two milliseconds late.
+    /// blocks then has the RTT of the data below them. Its timers are two milliseconds late, and a
+    /// retransmission timeout that replaces one of them counts from the departure of the first
+    /// segment that is not acknowledged.
     loss_detection: LossDetection => LossDetection = LossDetection::Rfc8985,
         linux LossDetection::Linux;
     /// Rules by which the receiver sends ACKs. "fixed" follows delayed_ack, quick_acks and ack_delay,

@@ -487,6 +487,6 @@ fn a_trace_of_arrivals_has_the_hash_that_it_had() {
     ];
     assert_eq!(
         hashes.map(|hash| format!("{hash:016x}")),
-        ["f92078964c17b957", "ccae5b2e17e5773c"]
+        ["88ad861e4e552ae2", "49754efc2a7e539f"]
     );
 }

@@ -196,8 +196,8 @@ def test_the_action_passes_without_a_change_and_comments(repository: Path) -> No
 
 def test_the_action_fails_on_a_worse_algorithm_and_shows_the_change(repository: Path) -> None:
     own = repository / "aimd.py"
-    own.write_text(own.read_text().replace("KEPT = 0.7", "KEPT = 0.2"))
-    job = Job(repository, repeat="5").run()
+    own.write_text(own.read_text().replace("KEPT = 0.7", "KEPT = 0.1"))
+    job = Job(repository, repeat="8").run()
     assert (job.codes["base"], job.codes["comment"], job.codes["result"]) == (0, 0, 1)
     table = (job.temp / "fullpipe.md").read_text(encoding="utf-8")
     row = r"own\.toml \| own \| goodput \|.*\| −[\d.]+ % \[−[\d.]+, −[\d.]+\] \| 🔴 worse \|"

@@ -87,7 +87,7 @@ def test_maps_and_scatters_show_every_contender(tmp_path: Path) -> None:
     assert [each.title for each in clouds] == [f"rate {a}, rtt {b}" for a in rates for b in delays]
     for each in clouds:
         assert {cloud.label for cloud in each.clouds} >= set(_ALGORITHMS)
-    assert "there are 8 settings" in section.note
+    assert "up to 3 settings, not of 8" in section.note
     curves = [each for each in _section(report, "Curves").blocks if isinstance(each, Lines)]
     lines = {
         line.label
@@ -107,7 +107,7 @@ def test_many_contenders_make_several_charts_of_shares(tmp_path: Path) -> None:
     labels = {
         line.label
         for each in blocks
-        if isinstance(each, Lines) and each.title.startswith("Goodput")
+        if isinstance(each, Lines) and each.row.startswith("Goodput")
         for line in each.lines
     }
     assert labels >= set(_ALGORITHMS)

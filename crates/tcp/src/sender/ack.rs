@@ -5,6 +5,7 @@ use fullpipe_cc::{CaState, Controller, EcnCounts, Observer, RateSample, Recovery
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use super::Sender;
+use super::timer::Arming;
 use crate::rack::order;
 use crate::rate::rate_sample;
 use crate::sent::{Sent, State};
@@ -235,8 +236,8 @@ impl<C: Controller> Sender<C> {
         }
         // No newly acknowledged data: a pure duplicate, or the ACK of a probe.
         self.decide();
-        if undo {
-            self.arm(now);
+        if undo || advanced {
+            self.arm(now, Arming::Ack { advanced });
         }
         AckOutcome::default()
     }
@@ -315,7 +316,7 @@ impl<C: Controller> Sender<C> {
                 advanced && newly_lost == Bytes::ZERO,
             );
         }
-        if !self.arm(now) {
+        if !self.arm(now, Arming::Ack { advanced }) {
             self.end_if_done(now, observer);
         }
         AckOutcome { rtt, rate }

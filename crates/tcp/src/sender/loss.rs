@@ -2,17 +2,19 @@
 
 use core::cmp::Reverse;
 
-use fullpipe_cc::{Controller, LossCause, Lost, Observer};
+use fullpipe_cc::{CaState, Controller, LossCause, Lost, Observer};
 use fullpipe_units::{Bytes, Span, Time};
 
 use super::Sender;
-use super::timer::TimerKind;
+use super::timer::{Arming, TimerKind};
 use crate::sent::State;
 use crate::wire::Segment;
 
 /// Longest time by which a receiver may delay the ACK of a lone segment (RFC 8985 §7.2
 /// TLP.max_ack_delay; Linux: TCP_RTO_MIN).
 const MAX_ACK_DELAY: Span = Span::from_millis(200);
+/// Step of Linux's clock of timers, at 1000 Hz.
+const JIFFY: Span = Span::from_millis(1);
 
 impl<C: Controller> Sender<C> {
     /// Returns whether the handshake timer is due, so that the SYN must be retransmitted.
@@ -28,14 +30,24 @@ impl<C: Controller> Sender<C> {
         mut emit: impl FnMut(Segment),
     ) {
         if now >= self.timer.at {
-            match self.timer.kind {
-                TimerKind::None | TimerKind::Handshake => {}
-                TimerKind::Reordering => self.on_reordering_timer(now, observer),
-                TimerKind::Probe => self.send_probe(now, observer, &mut emit),
-                TimerKind::Rto => self.on_timeout(now, observer),
-            }
+            let arming = match self.timer.kind {
+                TimerKind::None | TimerKind::Handshake => Arming::Expired,
+                TimerKind::Reordering => {
+                    self.on_reordering_timer(now, observer);
+                    Arming::Reordering
+                }
+                TimerKind::Probe if self.timer.tlp.is_some() => Arming::NoProbe,
+                TimerKind::Probe => {
+                    self.send_probe(now, observer, &mut emit);
+                    Arming::Expired
+                }
+                TimerKind::Rto => {
+                    self.on_timeout(now, observer);
+                    Arming::Expired
+                }
+            };
             self.decide();
-            self.arm(now);
+            self.arm(now, arming);
         }
         if self.decision.wake_at.is_some_and(|at| now >= at) {
             self.call(now, observer, |controller, cx| controller.on_timer(cx));
@@ -50,10 +62,14 @@ impl<C: Controller> Sender<C> {
     /// Arms the timer for the earliest event (RFC 8985 §7.2, RFC 6298 §5). Returns whether data is
     /// outstanding.
     #[inline]
-    pub(super) fn arm(&mut self, now: Time) -> bool {
+    pub(super) fn arm(&mut self, now: Time, arming: Arming) -> bool {
         if self.una == self.next {
             self.timer.stop();
             return false;
+        }
+        if self.timer.is_linux() {
+            self.arm_as_linux(now, arming);
+            return true;
         }
         if let Some(at) = self.timer.reordering {
             (self.timer.kind, self.timer.at) = (TimerKind::Reordering, at);
@@ -67,17 +83,71 @@ impl<C: Controller> Sender<C> {
         // RFC 8985 §7.3: one probe at a time. The ACK that answers it advances SND.UNA, so its
         // timestamp gives the RTT sample that is required before the next probe.
         if may_probe {
-            let mut pto = self.rtt.srtt * 2;
-            if self.next - self.una == 1 {
-                pto += MAX_ACK_DELAY;
-            } else {
-                pto += self.timer.slack;
-            }
-            (self.timer.kind, self.timer.at) = (TimerKind::Probe, (now + pto).min(rto));
+            (self.timer.kind, self.timer.at) = (TimerKind::Probe, (now + self.pto()).min(rto));
         } else {
             (self.timer.kind, self.timer.at) = (TimerKind::Rto, rto.max(now));
         }
         true
+    }
+
+    /// Arms the timer as Linux does (tcp_set_xmit_timer, tcp_rearm_rto, tcp_schedule_loss_probe): what
+    /// does not concern it leaves it as it is.
+    fn arm_as_linux(&mut self, now: Time, arming: Arming) {
+        let kind = self.timer.kind;
+        let rto = self.rtt.rto();
+        let probes = match self.conn.state {
+            CaState::Open => self.sacked == 0 && self.lost == 0,
+            CaState::Reduced => true,
+            CaState::Recovery | CaState::Loss => false,
+        };
+        let waits = matches!(kind, TimerKind::Reordering | TimerKind::Probe);
+        let timer = match arming {
+            Arming::Ack { advanced } => match self.timer.reordering {
+                Some(at) => Some((TimerKind::Reordering, at)),
+                None if !advanced => None,
+                None if probes => Some((TimerKind::Probe, now + self.pto().min(rto))),
+                None if waits => Some((TimerKind::Rto, self.timeout_of_first(now))),
+                None => Some((TimerKind::Rto, now + rto)),
+            },
+            Arming::Sent if probes => {
+                let at = (now + self.pto()).min(self.timeout_of_first(now));
+                Some((TimerKind::Probe, at))
+            }
+            Arming::Sent => matches!(kind, TimerKind::None | TimerKind::Probe)
+                .then(|| (TimerKind::Rto, self.timeout_of_first(now))),
+            Arming::Resent { first } => {
+                (first && kind != TimerKind::Reordering).then(|| (TimerKind::Rto, now + rto))
+            }
+            Arming::Reordering | Arming::NoProbe => {
+                Some((TimerKind::Rto, self.timeout_of_first(now)))
+            }
+            Arming::Expired => Some((TimerKind::Rto, now + rto)),
+        };
+        if let Some((kind, at)) = timer {
+            (self.timer.kind, self.timer.at) = (kind, at);
+        }
+    }
+
+    /// Returns the time after which a tail loss probe is sent (RFC 8985 §7.2).
+    #[inline]
+    fn pto(&self) -> Span {
+        let delay = if self.next - self.una == 1 {
+            MAX_ACK_DELAY
+        } else {
+            self.timer.slack
+        };
+        self.rtt.srtt * 2 + delay
+    }
+
+    /// Returns the retransmission timeout from the departure of the first segment that is not
+    /// acknowledged on (Linux: tcp_rto_delta_us).
+    fn timeout_of_first(&self, now: Time) -> Time {
+        let first = self.window.get(self.una);
+        let sent = match first.state {
+            State::Outstanding | State::Lost => self.bursts.get(first.burst()).sent,
+            State::Sacked => now,
+        };
+        (sent + self.rtt.rto()).max(now + JIFFY)
     }
 
     /// Declares lost the segments that were sent long enough before the newest delivered segment
@@ -227,6 +297,9 @@ impl<C: Controller> Sender<C> {
             self.conn.smss * (self.next - self.una - self.sacked),
         );
         self.detect_losses(now, observer);
+        if self.timer.is_linux() {
+            self.timer.reordering = None; // until the next ACK
+        }
         if self.conn.lost > prior_lost && !self.conn.state.repairs() {
             self.enter_recovery(now, undelivered, observer);
             self.decide();

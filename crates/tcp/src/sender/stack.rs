@@ -4,6 +4,7 @@ use fullpipe_cc::{CaState, Controller, Observer, PathChange};
 use fullpipe_units::{Bytes, Time};
 
 use super::Sender;
+use super::timer::Arming;
 use crate::limit::Limit;
 use crate::stack::{BeforeBurst, Burst, Closing, Queue, Writing, Written};
 use crate::wire::Segment;
@@ -43,7 +44,7 @@ impl<C: Controller> Sender<C> {
         };
         self.stop_sending(now, limit);
         if self.next != first {
-            self.arm(now);
+            self.arm(now, Arming::Sent);
         }
         self.after_write(now, written, (left < most, is_deferred), observer);
         Some(limit)

@@ -14,8 +14,9 @@ pub enum LossDetection {
     /// RACK-TLP (RFC 8985).
     #[default]
     Rfc8985,
-    /// Linux's: RACK's RTT is that of the segment that it processes last, and the timers of RACK and
-    /// of tail loss probes are two milliseconds late.
+    /// Linux's: RACK's RTT is that of the segment that it processes last, the timers of RACK and of
+    /// tail loss probes are two milliseconds late, and the retransmission timeout that follows one of
+    /// them counts from the departure of the first segment that is not acknowledged.
     Linux,
 }
 
@@ -31,6 +32,23 @@ pub(super) enum TimerKind {
     Probe,
     /// The retransmission timeout (RFC 6298).
     Rto,
+}
+
+/// Why the timer is armed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arming {
+    /// An ACK, which advanced SND.UNA or not.
+    Ack { advanced: bool },
+    /// New data was sent.
+    Sent,
+    /// Data was sent again: the first segment that is not acknowledged, or another one.
+    Resent { first: bool },
+    /// The timer expired: it was the reordering timer.
+    Reordering,
+    /// ... that of a probe, or the retransmission timeout.
+    Expired,
+    /// ... that of a probe, which was not sent since another one is not answered yet.
+    NoProbe,
 }
 
 /// The timer that loss detection and the handshake share.

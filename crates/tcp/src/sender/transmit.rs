@@ -6,6 +6,7 @@ use fullpipe_cc::{Controller, EcnCodepoint, Observer};
 use fullpipe_units::{Bytes, Time};
 
 use super::Sender;
+use super::timer::Arming;
 use crate::limit::Limit;
 use crate::sent::{Sent, State};
 use crate::wire::Segment;
@@ -83,7 +84,7 @@ impl<C: Controller> Sender<C> {
         };
         self.stop_sending(now, limit);
         if self.next != first {
-            self.arm(now);
+            self.arm(now, Arming::Sent);
         }
         Some(limit)
     }
@@ -205,10 +206,11 @@ impl<C: Controller> Sender<C> {
         self.retransmitted.push_back((seq, now));
         self.resent += 1;
         self.episode.on_retransmit(now);
-        if seq == self.una {
+        let first = seq == self.una;
+        if first {
             self.timer.restart_rto(now);
         }
-        self.arm(now);
+        self.arm(now, Arming::Resent { first });
         emit(Segment {
             retransmit: true,
             ecn,

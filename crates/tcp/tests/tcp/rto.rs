@@ -4,7 +4,7 @@
 use crate::script::controller::Call;
 use crate::script::{Bench, Setup, ms, segments, transfer};
 use fullpipe_cc::Recovery;
-use fullpipe_tcp::App;
+use fullpipe_tcp::{App, LossDetection, Stack};
 
 #[test]
 fn it_doubles() {
@@ -155,6 +155,36 @@ fn probe_and_timeout_count_from_the_last_new_ack() {
           726.25 > r8-9          // 412.5 + srtt + 4 rttvar",
     );
     assert_eq!(bench.sender.conn().srtt, ms(111.25));
+}
+
+/// 3 arrives after the reordering timer was armed for it, and 5 left before that: by RFC 6298 §5.3 the
+/// timeout counts from the ACK, in Linux from the departure of 5 (tcp_rearm_rto).
+#[test]
+fn linux_counts_the_timeout_after_a_reordering_timer_from_the_departure() {
+    for (loss_detection, lost, again) in [
+        (LossDetection::Rfc8985, 135.0, 664.087646),
+        (LossDetection::Linux, 137.0, 643.868896),
+    ] {
+        let mut setup = Setup::halving(10, transfer(10));
+        setup.stack = Stack {
+            loss_detection,
+            ..Stack::default()
+        };
+        let mut bench = Bench::open(setup);
+        bench.play(&format!(
+            "  0 > 0-9
+             100 < ack 0 sack 1
+             101 < ack 2
+             110 < ack 2 sack 6-9
+             {lost} > r2
+             240 < ack 3
+             240 > r3-4
+             340 < ack 3 sack 4 6-9
+             340 > r5
+             360 < ack 5
+             {again} > r5"
+        ));
+    }
 }
 
 #[test]

@@ -92,6 +92,7 @@ impl<C: Controller> Sender<C> {
 
     /// Arms the timer as Linux does (tcp_set_xmit_timer, tcp_rearm_rto, tcp_schedule_loss_probe): what
     /// does not concern it leaves it as it is.
+    #[inline(never)] // so that the other rules' senders do not pay for it
     fn arm_as_linux(&mut self, now: Time, arming: Arming) {
         let kind = self.timer.kind;
         let rto = self.rtt.rto();

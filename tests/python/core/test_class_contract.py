@@ -13,6 +13,7 @@ import pytest
 
 import fullpipe as package
 from fullpipe.algorithms.classes import described
+from plain_class import PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,18 +38,9 @@ class Plain:
         return package.Decision(self.cwnd)
 
 
-BAD = """\
-import fullpipe
-
-class Plain:
-    def __init__(self, config):
-        self.cwnd = config.initial_cwnd
-
-    def on_ack(self, cx, ack): ...
-
-    def decision(self):
-        return fullpipe.Decision(self.cwnd)
-
+BAD = (
+    PLAIN
+    + """\
 class Segments(Plain):
     def __init__(self, config):
         self.cwnd = 10
@@ -71,6 +63,7 @@ class Stateful(Plain):
         Stateful.acks += 1
         self.cwnd = 20_000 + Stateful.acks
 """
+)
 SAID = {
     "Segments": ["below one segment (10 of 1448 bytes)", "windows are in bytes"],
     "Misspelled": ["a method on_loss, which nothing calls", "did you mean on_lost?"],

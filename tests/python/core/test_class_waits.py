@@ -12,6 +12,7 @@ import pytest
 
 from fullpipe import Decision
 from fullpipe.errors import EndlessCallError
+from plain_class import PLAIN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,18 +55,10 @@ def test_the_error_of_an_endless_call_can_be_sent() -> None:
     assert str(sent) == "the method does not return"
 
 
-ENDLESS = """\
+ENDLESS = (
+    PLAIN
+    + """\
 import re, sys, threading, time
-import fullpipe
-
-class Plain:
-    def __init__(self, config):
-        self.cwnd = config.initial_cwnd
-
-    def on_ack(self, cx, ack): ...
-
-    def decision(self):
-        return fullpipe.Decision(self.cwnd)
 
 class Loop(Plain):
     def on_ack(self, cx, ack):
@@ -105,6 +98,7 @@ class Swallows(Plain):
             except BaseException:
                 pass
 """
+)
 RUNS = """
 import endless, fullpipe, sys
 from fullpipe import _core

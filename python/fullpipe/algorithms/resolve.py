@@ -356,12 +356,18 @@ def recipe_of(name: str) -> tuple[str, str] | None:
     return recipe, choice
 
 
+def versions(name: str) -> list[str]:
+    """Returns the algorithms that are versions of a name without a number, or with one that there is not."""
+    stem = re.escape(re.sub(r"\d$", "", name))
+    known = (str(each["name"]) for each in _core.algorithms())
+    return [each for each in known if re.fullmatch(rf"{stem}\d", each)]
+
+
 def similar(name: str) -> str:
     """Returns the fix for an unknown algorithm: the versions of that name, or the most similar name."""
-    known = [str(each["name"]) for each in _core.algorithms()]
-    stem = re.escape(re.sub(r"\d$", "", name))
-    versions = [each for each in known if re.fullmatch(rf"{stem}\d", each)]
-    near = versions or [*filter(None, [_core.nearest(name, known)])]
+    near = versions(name) or [
+        *filter(None, [_core.nearest(name, [str(each["name"]) for each in _core.algorithms()])])
+    ]
     return (
         f"did you mean {' or '.join(near)}?" if near else "`fullpipe list algorithms` has the names"
     )

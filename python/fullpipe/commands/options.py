@@ -421,9 +421,8 @@ def no_such_file(path: Path) -> str:
     packaged = [file.stem for file in origin.packaged()]
     algorithms = [str(each["name"]) for each in _core.algorithms()]
     name = path.name.removesuffix(".toml")
-    versions = [each for each in algorithms if re.fullmatch(rf"{re.escape(name)}\d", each)]
     near = (
-        versions
+        resolve.versions(name)
         or get_close_matches(str(path), there, n=1)
         or [*filter(None, [_core.nearest(name, [*packaged, *algorithms])])]
     )

@@ -129,6 +129,8 @@ def of_algorithms(algorithms: Sequence[str]) -> str:
 
 def retitled(text: str, settings: Mapping[str, object]) -> str:
     """Returns the text of a scenario of algorithms with its title as settings of `flow.0.cc` and the like have it."""
+    if not any(key.startswith("flow.") and key.endswith(".cc") for key in settings):
+        return text
     import tomllib
 
     try:

@@ -8,7 +8,7 @@
 //! suspended is not to blame.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Once, PoisonError, RwLock, TryLockError, Weak};
+use std::sync::{Arc, Mutex, Once, PoisonError, RwLock, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -99,14 +99,11 @@ fn before_the_end(py: Python<'_>) -> PyResult<()> {
         let py = arguments.py();
         py.detach(|| {
             for _ in 0..1000 {
-                match OVER.try_write() {
-                    Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(1)),
-                    Err(TryLockError::Poisoned(_)) => break,
-                    Ok(mut over) => {
-                        *over = true;
-                        break;
-                    }
+                if let Ok(mut over) = OVER.try_write() {
+                    *over = true;
+                    return;
                 }
+                thread::sleep(Duration::from_millis(1));
             }
         });
     })?;
